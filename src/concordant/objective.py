@@ -1,0 +1,313 @@
+"""The regularised training problem, its gradient, its dual and its certificate.
+
+    minimise  penalty(W) + sum_i c_i * value_i(scores_i(W, b), y_i)
+
+over weights W and unpenalised intercepts b. For any dual point mu (one part array, of each
+example's own polytope) whose weighted total equals that of the answers where there are
+intercepts,
+
+    dual(mu) = sum_i c_i [bonus_i(mu_i) + constant_i] - conjugate(V(mu)),
+    V(mu)    = sum_i c_i * features_i (parts(y_i) - mu_i)
+
+is a lower bound on the minimum. A solver needs nothing else of the library: it asks for values
+and gradients (a sum over chunks of the data), or for passes of exact block steps on the dual,
+and in both cases for `bounds`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from concordant.executor import SERIAL, Executor
+from concordant.penalty import Penalty
+from concordant.scorers import Scorer
+from concordant.surrogates import Route
+
+
+class Bounds(NamedTuple):
+    """Certified bracket of the optimum: ``dual <= optimum <= primal``."""
+
+    primal: float
+    dual: float
+
+    @property
+    def gap(self) -> float:
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap against the primal value; 0 where both bounds are 0."""
+        return self.gap / abs(self.primal) if self.primal else 0.0
+
+
+@dataclass
+class DualState:
+    """A dual point with the weights it stands for, and what a compiled pass keeps."""
+
+    mu: np.ndarray
+    weights: np.ndarray
+    rest: np.ndarray
+    quiet: np.ndarray
+    cache: np.ndarray | None = field(default=None, repr=False)
+
+
+class Objective:
+    """A training problem as solvers see it.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        Features to scores, linear in the weights.
+    route : Route
+        The surrogate, bound to structure and loss.
+    target : array
+        Answers as the structure takes them.
+    weight : ndarray of shape (n,)
+        ``C`` times the sample weights.
+    loss_weight : ndarray of shape (n,), default=None
+        Multiplies the loss inside the route.
+    penalty : Penalty
+    executor : Executor
+    """
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        route: Route,
+        target: Any,
+        weight: np.ndarray,
+        loss_weight: np.ndarray | None = None,
+        penalty: Penalty | None = None,
+        executor: Executor = SERIAL,
+    ):
+        self.scorer = scorer
+        self.route = route
+        self.target = target
+        self.weight = np.ascontiguousarray(weight, dtype=float)
+        self.loss_weight = route.weights(loss_weight)
+        self.penalty = penalty or Penalty()
+        self.executor = executor
+        self.n_examples = scorer.n_examples
+        self.smooth = route.surrogate.smooth
+        #: Primal methods may be used: the penalty is a plain square of the weights.
+        self.euclidean = scorer.euclidean and self.penalty.l1 == 0.0
+        self.has_intercept = scorer.free(scorer.start()).size > 0
+        norms = scorer.square_norms()
+        self._norms = norms
+        #: Typical size of a difference of scores that matters: the largest cost.
+        self.scale = self.route.scale
+        self._pull = max(float(norms.mean()), 1.0) if self.has_intercept else 0.0
+
+    # Primal: a sum over chunks.
+
+    def start(self) -> np.ndarray:
+        """Weights of zero."""
+        return self.scorer.start()
+
+    def value_gradient(
+        self, weights: np.ndarray, strength: float = 0.0, centre: np.ndarray | None = None
+    ) -> tuple[float, np.ndarray, Bounds]:
+        """Objective and gradient, smoothed by `strength`, with bounds on the unsmoothed one.
+
+        Smoothing subtracts ``strength/2 |mu - centre|**2`` from each example's bonus.
+
+        The penalty must be differentiable (l1 = 0); proximal methods use `loss_gradient`.
+        """
+        value, gradient, upper, gain = self.loss_gradient(weights, strength, centre)
+        penalty = self.penalty_value(weights)
+        dual = gain - self.scorer.conjugate_value(self.penalty, -gradient)
+        if self.has_intercept:
+            dual = -np.inf  # needs the repair of `dual`, which costs another evaluation
+        gradient += self.penalty_gradient(weights)
+        return value + penalty, gradient, Bounds(upper + penalty, dual)
+
+    def descent_left(self, gradient: np.ndarray) -> float:
+        """About how much of the gap is due to this gradient: half its square by the strong
+        convexity of the ridge, and for intercepts the price of the dual's repair."""
+        free = self.scale * float(np.abs(self.scorer.free(gradient)).sum())
+        return 0.5 * float(np.vdot(gradient, gradient)) + free
+
+    def loss_gradient(
+        self, weights: np.ndarray, strength: float = 0.0, centre: np.ndarray | None = None
+    ) -> tuple[float, np.ndarray, float, float]:
+        """The sum over examples: value, gradient, upper bound on the unsmoothed value, and
+        the sum of bonuses at the maximisers (the first term of the dual there)."""
+        results = self.executor.map(
+            lambda rows: self._chunk(weights, strength, centre, rows), self.scorer.pieces()
+        )
+        value, gradient, upper, gain = results[0]
+        for other in results[1:]:
+            value += other[0]
+            gradient += other[1]
+            upper += other[2]
+            gain += other[3]
+        return value, gradient, upper, gain
+
+    def _chunk(
+        self, weights: np.ndarray, strength: float, centre: np.ndarray | None, rows: slice
+    ) -> tuple[float, np.ndarray, float, float]:
+        scorer = self.scorer.take(rows)
+        route, where = self.route.take(rows)
+        target, w, c = self.target[rows], self.loss_weight[rows], self.weight[rows]
+        structure = route.structure
+        scores = scorer.scores(weights)
+        truth = route.parts(target)
+        centre = None if centre is None else centre[where]
+        upper, mu, bonus = route.solve(scores, target, w, strength, centre)
+        rest = route.constant(w) - structure.dot(scores, truth)
+        attained = bonus + structure.dot(scores, mu)
+        if strength:
+            away = mu if centre is None else mu - centre
+            attained -= 0.5 * strength * structure.dot(away, away)
+        gradient = scorer.pullback(structure.scale(c, mu - truth))
+        gain = float(c @ (bonus + route.constant(w)))
+        return float(c @ (attained + rest)), gradient, float(c @ (upper + rest)), gain
+
+    def sample_gradient(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Unbiased estimate, from a few examples, of the gradient of the sum over examples."""
+        scorer = self.scorer.take(rows)  # type: ignore[arg-type]
+        route, _ = self.route.take(slice(0, len(rows)))
+        target = self.target[rows]
+        mu = route.solve(scorer.scores(weights), target, self.loss_weight[rows]).mu
+        share = self.n_examples / len(rows)
+        residual = route.structure.scale(share * self.weight[rows], mu - route.parts(target))
+        return scorer.pullback(residual)
+
+    # Dual: exact block steps.
+
+    def dual_start(
+        self, weights: np.ndarray | None = None, mu: np.ndarray | None = None
+    ) -> DualState:
+        """The dual point `mu` (default: the answers, so W = 0) with the intercepts given."""
+        n = self.n_examples
+        rest = np.zeros((2, n), np.int64)
+        if mu is None:
+            state = DualState(self.route.parts(self.target), self.start(), rest[0], rest[1])
+        else:
+            state = DualState(mu.copy(), self.dual_weights(mu), rest[0], rest[1])
+            self.scorer.free(state.weights)[...] = 0.0
+        if weights is not None:
+            self.scorer.free(state.weights)[...] = self.scorer.free(weights)
+        return state
+
+    def dual_weights(self, mu: np.ndarray) -> np.ndarray:
+        """V(mu), the weights of a dual point (before an elastic net's soft threshold)."""
+        truth = self.route.parts(self.target)
+        structure = self.route.structure
+        return self.scorer.pullback(structure.scale(self.weight, truth - mu))
+
+    def dual_pass(self, state: DualState, order: np.ndarray) -> None:
+        """One exact block step on each example in `order`, then a step of the intercepts.
+
+        Intercepts have no penalty, so their dual is a constraint: weighted mu totals equal
+        those of the answers. They follow by the method of multipliers, with `_pull` the
+        strength of its quadratic term: inside the pass they are a feature of that squared
+        size, and after it they move once more by what is left of the constraint.
+        """
+        block = getattr(self.route, "block", None)
+        problem = (
+            self._norms,
+            self.target,
+            self.weight,
+            self.loss_weight,
+            self.penalty.l2,
+            self.penalty.l1,
+            self._pull,
+        )
+        if block is None or not self.scorer.dual_pass(state, order, block, problem):
+            self._plain_pass(state, order)
+        if self.has_intercept:
+            residual = self._class_residual(state.mu)
+            self.scorer.free(state.weights)[...] += self._pull * residual
+
+    def _class_residual(self, mu: np.ndarray) -> np.ndarray:
+        total = self.weight @ mu
+        return np.bincount(self.target, self.weight, mu.shape[1]) - total
+
+    def _plain_pass(self, state: DualState, order: np.ndarray) -> None:
+        """The pass for structures without a compiled one: one batch of one at a time."""
+        for i in order:
+            rows = slice(int(i), int(i) + 1)
+            scorer = self.scorer.take(rows)
+            route, where = self.route.take(rows)
+            target, w, c = self.target[rows], self.loss_weight[rows], self.weight[i]
+            strength = c * self._norms[i] / self.penalty.l2
+            if strength <= 0.0:
+                continue
+            old = state.mu[where].copy()
+            scores = scorer.scores(self.penalty.shrink(state.weights))
+            new = route.solve(scores, target, w, strength, old).mu
+            state.mu[where] = new
+            state.weights += scorer.pullback(c * (old - new))
+
+    def primal_weights(self, state: DualState) -> np.ndarray:
+        """The weights W of a dual state."""
+        if not self.penalty.l1 and self.penalty.l2 == 1.0:
+            return state.weights
+        weights = self.penalty.shrink(state.weights)
+        self.scorer.free(weights)[...] = self.scorer.free(state.weights)
+        return weights
+
+    # The penalty, for methods that treat it apart.
+
+    def penalty_value(self, weights: np.ndarray) -> float:
+        return self.scorer.penalty_value(self.penalty, weights)
+
+    def penalty_gradient(self, weights: np.ndarray) -> np.ndarray:
+        """A subgradient of the penalty, zero for intercepts."""
+        gradient = self.penalty.l2 * weights + self.penalty.l1 * np.sign(weights)
+        self.scorer.free(gradient)[...] = 0.0
+        return gradient
+
+    def proximal(self, weights: np.ndarray, step: float) -> np.ndarray:
+        """Proximal step of the penalty; intercepts stay."""
+        moved = self.penalty.proximal(weights, step)
+        self.scorer.free(moved)[...] = self.scorer.free(weights)
+        return moved
+
+    # The certificate.
+
+    def bounds(self, weights: np.ndarray, mu: np.ndarray) -> Bounds:
+        """Primal value at `weights` and dual value at `mu`, repaired where intercepts ask."""
+        scores = self.scorer.scores(weights)
+        return Bounds(self.primal(weights, scores), self.dual(mu))
+
+    def primal(self, weights: np.ndarray, scores: np.ndarray | None = None) -> float:
+        """The objective at `weights`."""
+        scores = self.scorer.scores(weights) if scores is None else scores
+        truth = self.route.parts(self.target)
+        upper = self.route.solve(scores, self.target, self.loss_weight).upper
+        values = upper - self.route.structure.dot(scores, truth)
+        values += self.route.constant(self.loss_weight)
+        return float(self.weight @ values) + self.scorer.penalty_value(self.penalty, weights)
+
+    def dual_point(
+        self, weights: np.ndarray, strength: float = 0.0, centre: np.ndarray | None = None
+    ) -> np.ndarray:
+        """The (smoothed) maximisers mu at these weights."""
+        scores = self.scorer.scores(weights)
+        return self.route.solve(scores, self.target, self.loss_weight, strength, centre).mu
+
+    def bounds_at(self, weights: np.ndarray) -> Bounds:
+        """Primal value at `weights`, and the dual value at the maximisers there."""
+        return Bounds(self.primal(weights), self.dual(self.dual_point(weights)))
+
+    def dual(self, mu: np.ndarray) -> float:
+        """The dual value near `mu`, at a feasible point."""
+        if self.has_intercept:
+            mu = self.route.surrogate.balance(mu, self.target, self.weight, self.loss_weight)
+        if self.penalty.l2 == 0.0:
+            mu = self._shrink_to_feasible(mu)
+        gain = self.route.bonus(mu, self.target, self.loss_weight)
+        gain = float(self.weight @ (gain + self.route.constant(self.loss_weight)))
+        return gain - self.scorer.conjugate_value(self.penalty, self.dual_weights(mu))
+
+    def _shrink_to_feasible(self, mu: np.ndarray) -> np.ndarray:
+        """Without a ridge the dual asks for ``|V(mu)| <= l1``: move mu towards the answers."""
+        largest = np.abs(self.scorer.penalised(self.dual_weights(mu))).max(initial=0.0)
+        share = min(1.0, self.penalty.l1 / largest) if largest else 1.0
+        truth = self.route.parts(self.target)
+        return truth + share * (mu - truth)

@@ -1,0 +1,1 @@
+"""Questions about scores: closed forms for labels, generic algorithms from simpler oracles."""

@@ -1,0 +1,64 @@
+"""The per-example kernel of a route on labels, and the loops that run it.
+
+A *block* answers the one question of a route for one example::
+
+    block(scores, target, weight, params, costs, strength, centre, work, mu) -> (upper, bonus)
+
+It writes into `mu` the maximiser of ``<scores, mu> + bonus(mu) - strength/2 * |mu - centre|**2``
+and returns an upper bound on the same maximum without the last term, exact where `strength`
+is 0, and ``bonus(mu)``. `scores`, `centre`, `mu` have length k; `params` (1-D) and `costs`
+(2-D) are the route's constants; `work` is scratch space; `weight` multiplies the loss. With
+`strength` 0, `centre` is not read.
+
+Blocks are compiled C callbacks of one fixed signature, so that a loop over examples (here and
+in the scorers) is compiled once, cached on disk, and serves every route: a new route never
+recompiles a solver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from numba import cfunc, float64, int64, njit, types
+
+_VECTOR = types.Array(float64, 1, "C")
+_MATRIX = types.Array(float64, 2, "C")
+_BLOCK = types.UniTuple(float64, 2)(
+    _VECTOR, int64, float64, _VECTOR, _MATRIX, float64, _VECTOR, _VECTOR, _VECTOR
+)
+_PLAY = float64(_VECTOR, _VECTOR, _MATRIX, _VECTOR, _VECTOR, _VECTOR)
+
+#: Division by zero gives infinity, as in NumPy, instead of a test at every division.
+kernel = njit(cache=True, nogil=True, error_model="numpy")
+
+
+@cache
+def compile_block(function: Callable[..., Any]) -> Any:
+    """Compile a block, or load it from numba's cache on disk."""
+    return cfunc(_BLOCK, cache=True, error_model="numpy")(function.py_func)
+
+
+@cache
+def compile_play(function: Callable[..., Any]) -> Any:
+    """The same for ``play(scores, params, costs, work, p, q) -> value`` of a game."""
+    return cfunc(_PLAY, cache=True, error_model="numpy")(function.py_func)
+
+
+@kernel
+def solve_rows(
+    block, scores, target, weight, params, costs, strength, centre, work, mu, upper, bonus
+):
+    """Run `block` on every row; `weight` and `strength` have one entry an example."""
+    for i in range(scores.shape[0]):
+        upper[i], bonus[i] = block(
+            scores[i], target[i], weight[i], params, costs, strength[i], centre[i], work, mu[i]
+        )
+
+
+@kernel
+def play_rows(play, scores, params, costs, work, p, q, value):
+    """Solve the game of every row."""
+    for i in range(scores.shape[0]):
+        value[i] = play(scores[i], params, costs, work, p[i], q[i])

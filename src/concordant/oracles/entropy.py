@@ -1,0 +1,295 @@
+"""Blocks whose bonus has an entropy: log loss, and the hybrid of log loss and hinge.
+
+The proximal question of the entropy separates, given the multiplier nu of ``sum_j x_j = 1``,
+into ``rate * x_j + log x_j = r_j - nu``: Lambert's function, here by Newton's method.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant.oracles.blocks import kernel
+from concordant.oracles.simplex import dot, largest, project
+
+
+@kernel
+def softmax(scores, out):
+    """Write the softmax and return the log-partition."""
+    top = largest(scores)
+    total = 0.0
+    for j in range(scores.shape[0]):
+        out[j] = np.exp(scores[j] - top)
+        total += out[j]
+    for j in range(scores.shape[0]):
+        out[j] /= total
+    return top + np.log(total)
+
+
+@kernel
+def entropy(x):
+    total = 0.0
+    for j in range(x.shape[0]):
+        if x[j] > 0.0:
+            total -= x[j] * np.log(x[j])
+    return total
+
+
+@kernel
+def plus_log(t):
+    """The y > 0 with ``y + log y = t``."""
+    if t < -40.0:
+        return np.exp(t)
+    y = t - np.log(t) if t > 2.0 else np.exp(min(t, 1.0)) / (1.0 + np.exp(min(t, 1.0)) * 0.6)
+    for _ in range(20):
+        new = y * (1.0 + t - np.log(y)) / (1.0 + y)
+        if abs(new - y) <= 1e-15 * new:
+            return new
+        y = new
+    return y
+
+
+@kernel
+def prox_entropy(r, rate, out):
+    """Maximise ``<r, x> + entropy(x) - rate/2 |x|**2`` on the simplex.
+
+    Newton's method on nu from the left of the root of a convex decreasing function.
+    """
+    k = r.shape[0]
+    nu = softmax(r, out) - rate
+    shift = np.log(rate)
+    for _ in range(60):
+        total, slope = 0.0, 0.0
+        for j in range(k):
+            y = plus_log(r[j] - nu + shift)
+            out[j] = y / rate
+            total += out[j]
+            slope += out[j] / (1.0 + y)
+        step = (total - 1.0) / slope
+        nu += step
+        if abs(total - 1.0) <= 1e-14 or abs(step) <= 1e-16 * abs(nu):
+            break
+    total = 0.0
+    for j in range(k):
+        total += out[j]
+    for j in range(k):
+        out[j] /= total
+
+
+@kernel
+def log_block(scores, target, weight, params, costs, strength, centre, work, mu):
+    """Bonus = entropy. Weights act on examples, never inside (see `Surrogate.weighs`)."""
+    k = scores.shape[0]
+    if strength == 0.0:
+        value = softmax(scores, mu)
+        return value, value - dot(scores, mu)
+    r = work[:k]
+    top = largest(scores)
+    for j in range(k):
+        r[j] = max(scores[j] - top, -1e100) + strength * centre[j]
+    prox_entropy(r, strength, mu)
+    return softmax(scores, r), entropy(mu)
+
+
+@kernel
+def augmented(scores, target, weight, costs, out):
+    """``max_j f_j + w D[j, y]`` and where."""
+    best = 0
+    for j in range(scores.shape[0]):
+        out[j] = scores[j] + weight * costs[j, target]
+        if out[j] > out[best]:
+            best = j
+    return best
+
+
+@kernel
+def hybrid_block(scores, target, weight, params, costs, strength, centre, work, mu):
+    """``alpha * weight * log + (1 - alpha) * hinge``, the hinge's loss weighted inside.
+
+    The maximiser is ``A x + B z + (1 - A - B) e_y`` with masses ``A = alpha weight``,
+    ``B = 1 - alpha``, x the log part's and z the hinge's.
+    """
+    k = scores.shape[0]
+    a, b = params[0] * weight, 1.0 - params[0]
+    x, z, shifted, h = work[:k], work[k : 2 * k], work[2 * k : 3 * k], work[3 * k : 4 * k]
+    best = augmented(scores, target, weight, costs, shifted)
+    rest = 1.0 - a - b
+    if strength == 0.0:
+        upper = a * softmax(scores, x) + b * shifted[best] + rest * scores[target]
+        for j in range(k):
+            mu[j] = a * x[j]
+        mu[best] += b
+        mu[target] += rest
+        return upper, upper - dot(scores, mu)
+    upper = a * softmax(scores, x) + b * shifted[best] + rest * scores[target]
+    top = largest(scores)
+    for j in range(k):
+        h[j] = max(scores[j] - top, -1e100) + strength * centre[j]
+    h[target] -= strength * rest
+    if a == 0.0:
+        for j in range(k):
+            z[j] = (h[j] + weight * costs[j, target]) / (strength * b)
+        project(z, z)
+    elif b == 0.0:
+        prox_entropy(h, strength * a, x)
+    else:
+        prox_mixture(h, a, b, strength, target, weight, costs, shifted, x, z)
+    gain = 0.0
+    for j in range(k):
+        mu[j] = 0.0
+        if a > 0.0:
+            mu[j] += a * x[j]
+        if b > 0.0:
+            mu[j] += b * z[j]
+            gain += b * weight * costs[j, target] * z[j]
+    if a > 0.0:
+        gain += a * entropy(x)
+    mu[target] += rest
+    return upper, gain
+
+
+@kernel
+def prox_mixture(h, a, b, strength, target, weight, costs, g, x, z):
+    """Both parts at once, from the proximal form of the hybrid itself:
+
+        minimise over g:  a log sum exp(g) + b max(g + D_y) + |g - h|**2 / (2 strength).
+
+    Given t = max(g + D_y) and the log-partition Z, every g_j is the smaller of ``t - D_jy`` and
+    ``h_j - strength a x_j``, where ``x_j = exp(g_j - Z)``. Newton's method on t in a bracket,
+    with one on Z inside; ``a x + b z = (h - g)/strength``.
+    """
+    k = h.shape[0]
+    rate = strength * a
+    prox_entropy(h, rate, x)  # without the hinge: its t is an upper bound
+    high, low, log_partition = -np.inf, -strength * (a + b), 0.0
+    for j in range(k):
+        cost = weight * costs[j, target]
+        high = max(high, h[j] - rate * x[j] + cost)
+        low += h[j] + cost
+        if x[j] > 0.1 / k:
+            log_partition = h[j] - rate * x[j] - np.log(x[j])
+    low = min(low / k, high)
+    t = high
+    for step in range(100):
+        log_partition, slope = partition_below(
+            h, t, rate, target, weight, costs, log_partition, g, x
+        )
+        excess = -strength * (a + b)
+        for j in range(k):
+            excess += h[j] - g[j]
+        if excess > 0.0:
+            low = t
+        else:
+            high = t
+        new = t + excess / slope
+        if not low < new < high:
+            new = 0.5 * (low + high)
+        if abs(new - t) <= 1e-15 * (1.0 + abs(t)) or abs(excess) <= 1e-15 * strength:
+            break
+        t = new
+    total_x, total_z = 0.0, 0.0
+    for j in range(k):
+        z[j] = max((h[j] - g[j]) / strength - a * x[j], 0.0)
+        total_x += x[j]
+        total_z += z[j]
+    for j in range(k):
+        x[j] /= total_x
+        z[j] = z[j] / total_z if total_z > 0.0 else x[j]
+
+
+@kernel
+def partition_below(h, t, rate, target, weight, costs, start, g, x):
+    """For a given t: the log-partition Z at which x sums to one, with g and x; and the rate at
+    which ``sum g`` grows with t."""
+    k = h.shape[0]
+    shift = np.log(rate)
+    z, low, high = start, -np.inf, np.inf
+    tied, loose = 0.0, 0.0
+    for _ in range(100):
+        total, tied, loose = -1.0, 0.0, 0.0
+        for j in range(k):
+            limit = t - weight * costs[j, target]
+            x[j] = plus_log(h[j] - z + shift) / rate
+            g[j] = h[j] - rate * x[j]
+            if g[j] > limit:
+                g[j] = limit
+                x[j] = np.exp(limit - z)
+                tied += x[j]
+            else:
+                loose += x[j] / (1.0 + rate * x[j])
+            total += x[j]
+        if total > 0.0:
+            low = z
+        else:
+            high = z
+        new = z + total / (tied + loose)
+        if not low < new < high:
+            if np.isinf(low):
+                new = z - 2.0
+            elif np.isinf(high):
+                new = z + 2.0
+            else:
+                new = 0.5 * (low + high)
+        if abs(total) <= 1e-15 or abs(new - z) <= 1e-16 * (1.0 + abs(z)):
+            break
+        z = new
+    follow = tied / (tied + loose)
+    slope = 0.0
+    for j in range(k):
+        if g[j] == t - weight * costs[j, target]:
+            slope += 1.0
+        else:
+            slope += rate * x[j] / (1.0 + rate * x[j]) * follow
+    return z, slope
+
+
+@kernel
+def split(nu, a, b, target, weight, costs, x, z):
+    """Best split ``nu = A x + B z`` into a log part and a hinge part; returns its bonus.
+
+    ``A H(x) + B w <D_y, z>`` is greatest at ``x_j = min(nu_j / A, exp(-w D_jy - t))`` with t
+    such that x sums to one. If `nu` is not a valid sum, x and z are only made feasible.
+    """
+    k = nu.shape[0]
+    if a == 0.0 or b == 0.0:
+        for j in range(k):
+            x[j] = max(nu[j], 0.0) / max(a, b)
+            z[j] = x[j]
+        project(x, x)
+        project(z, z)
+        gain = a * entropy(x) if a > 0.0 else 0.0
+        for j in range(k):
+            gain += b * weight * costs[j, target] * z[j]
+        return gain
+    low, high = -800.0, 800.0
+    for _ in range(200):
+        t = 0.5 * (low + high)
+        total = 0.0
+        for j in range(k):
+            total += min(max(nu[j], 0.0) / a, np.exp(-weight * costs[j, target] - t))
+        if total > 1.0:
+            low = t
+        else:
+            high = t
+        if high - low < 1e-14 * max(1.0, abs(high)):
+            break
+    total = 0.0
+    for j in range(k):
+        x[j] = min(max(nu[j], 0.0) / a, np.exp(-weight * costs[j, target] - high))
+        total += x[j]
+    for j in range(k):
+        x[j] = x[j] / total if total > 0.0 else 1.0 / k
+        z[j] = max(nu[j] - a * x[j], 0.0) / b
+    project(z, z)
+    gain = a * entropy(x)
+    for j in range(k):
+        gain += b * weight * costs[j, target] * z[j]
+    return gain
+
+
+@kernel
+def split_rows(nu, a, b, target, weight, costs, bonus):
+    """The hybrid's bonus of every row; `a` is per example because weights are."""
+    k = nu.shape[1]
+    x, z = np.empty(k), np.empty(k)
+    for i in range(nu.shape[0]):
+        bonus[i] = split(nu[i], a[i], b, target[i], weight[i], costs, x, z)

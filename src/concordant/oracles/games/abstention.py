@@ -1,0 +1,163 @@
+"""The game under 0-1 loss with the action "abstain" at price alpha, for every alpha.
+
+With ``m = ceil(1/(1-alpha))``, f_(m) the m-th largest score and t the larger of f_(m) and the
+sparsemax threshold, the value is ``t + alpha + (1-alpha) S`` with ``S = sum_j (f_j - t)_+``;
+``p_j = (f_j - t)_+`` and the rest abstains. The adversary is uniform where the sparsemax
+threshold is the larger, else it puts ``1-alpha`` on each of the m-1 largest and the rest on
+the m-th. For alpha <= 1/2 this is Theorem 2.7 of Fathony's thesis, whose pair formula does
+not extend further.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant.oracles.blocks import kernel
+from concordant.oracles.games.zero_one import cap, greedy
+from concordant.oracles.simplex import (
+    clip_into,
+    clip_root,
+    dot,
+    largest,
+    project,
+    smoothed_scores,
+    threshold,
+)
+
+
+def recognise(costs):
+    k = costs.shape[1]
+    if costs.shape[0] != k + 1 or k == 1:
+        return None
+    cost = costs[0, 1]
+    same = cost > 0 and np.array_equal(costs[:k], cost * (1 - np.eye(k)))
+    flat = np.ptp(costs[k]) == 0 and 0 < costs[k, 0]
+    return (cost, costs[k, 0] / cost) if same and flat else None
+
+
+def scratch(n_actions, n_classes):
+    return 3 * n_classes + 1
+
+
+@kernel
+def play(scores, params, costs, work, p, q):
+    return solve(scores, params[0], params[1], work, p, q)
+
+
+@kernel
+def solve(scores, cost, alpha, work, p, q):
+    k = scores.shape[0]
+    if cost == 0.0:
+        p[k] = 0.0
+        return greedy(scores, p[:k], q)
+    if alpha <= 0.5:
+        return solve_pair(scores, cost, alpha, p, q)
+    t = threshold(scores, cost)
+    level = t
+    m = k + 1
+    if alpha < 1.0:
+        m = int(min(np.ceil(1.0 / (1.0 - alpha)), k + 1))
+    if m <= k:
+        work[:k] = scores
+        ordered = work[:k]
+        ordered.sort()
+        level = ordered[k - m]
+    if level <= t:
+        level, m = t, k + 1
+    total, support = 0.0, 0
+    for j in range(k):
+        excess = scores[j] - level
+        p[j] = max(excess, 0.0) / cost
+        total += p[j]
+        support += excess > 0.0
+    p[k] = max(1.0 - total, 0.0)
+    if m > k:
+        p[k] = 0.0
+        share = 1.0 / support
+        for j in range(k):
+            p[j] /= total
+            q[j] = share if scores[j] > t else 0.0
+        return t + cost
+    spread_over_top(scores, level, m, alpha, q)
+    return level + cost * (alpha + (1.0 - alpha) * total)
+
+
+@kernel
+def spread_over_top(scores, level, m, alpha, q):
+    """``1-alpha`` on the m-1 largest scores, the rest on one equal to `level`.
+
+    Scores tied at `level` are taken in order until the mass is used up.
+    """
+    left = 1.0
+    for j in range(scores.shape[0]):
+        q[j] = 0.0
+        if scores[j] > level:
+            q[j] = 1.0 - alpha
+            left -= q[j]
+    for j in range(scores.shape[0]):
+        if scores[j] == level and left > 0.0:
+            q[j] = min(1.0 - alpha, left)
+            left -= q[j]
+
+
+@kernel
+def solve_pair(scores, cost, alpha, p, q):
+    """alpha <= 1/2: only the two largest scores matter."""
+    k = scores.shape[0]
+    first, second = scores[0], -np.inf
+    for j in range(1, k):
+        second = max(second, min(first, scores[j]))
+        first = max(first, scores[j])
+    i1, i2 = -1, -1
+    for j in range(k):
+        p[j] = 0.0
+        q[j] = 0.0
+        if scores[j] == first and i1 < 0:
+            i1 = j
+        elif scores[j] == second:
+            i2 = j
+    lead = (first - second) / cost
+    if lead >= 1.0:
+        p[i1] = 1.0
+        p[k] = 0.0
+        q[i1] = 1.0
+        return first
+    p[i1] = lead
+    p[k] = 1.0 - lead
+    q[i1] = 1.0 - alpha
+    q[i2] = alpha
+    return first + alpha * (cost - (first - second))
+
+
+@kernel
+def block(scores, target, weight, params, costs, strength, centre, work, mu):
+    k = scores.shape[0]
+    cost, alpha = weight * params[0], params[1]
+    if strength == 0.0:
+        value = solve(scores, cost, alpha, work[k : 2 * k], work[2 * k : 3 * k + 1], mu)
+        return value, value - dot(scores, mu)
+    x = work[:k]
+    smoothed_scores(scores, strength, centre, x)
+    if cost == 0.0:
+        project(x, mu)
+        return largest(scores), 0.0
+    # Bonus = cost (1 - max(max q, 1 - alpha)): caps on q as under 0-1, but never below 1 - alpha.
+    capped = work[k : 2 * k]
+    a = cap(x, cost, strength)
+    for j in range(k):
+        capped[j] = min(x[j], a)
+    project(capped, mu)
+    if largest(mu) < 1.0 - alpha:
+        for j in range(k):
+            capped[j] = 1.0 - alpha
+        u = clip_root(x, capped, 0.0, 1.0)
+        clip_into(x, capped, u, mu)
+        a = u + 1.0 - alpha
+    total, upper = 0.0, -np.inf
+    for j in range(k):
+        total += max(x[j] - a, 0.0) * strength
+    total = min(total, cost)
+    for j in range(k):
+        upper = max(upper, scores[j] - min(max(x[j] - a, 0.0) * strength, cost))
+    upper += total + alpha * (cost - total)
+    return upper, cost * (1.0 - max(largest(mu), 1.0 - alpha))

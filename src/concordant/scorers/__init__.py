@@ -1,0 +1,7 @@
+"""From features to scores and back: the only place that sees features."""
+
+from concordant.scorers.base import Scorer
+from concordant.scorers.kernel import KernelScorer
+from concordant.scorers.linear import LinearScorer
+
+__all__ = ["KernelScorer", "LinearScorer", "Scorer"]

@@ -1,0 +1,72 @@
+"""The contract of a scorer: a linear map from weights to the scores of a batch.
+
+Weights are one float array of any shape. `scores` is the map, `pullback` its transpose, and
+`penalised` says which entries count in the penalty (intercepts do not).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from concordant.executor import SERIAL, Executor, chunks
+from concordant.penalty import Penalty
+
+
+class Scorer(ABC):
+    """Features of a batch of examples as a linear map from weights to scores."""
+
+    n_examples: int
+    executor: Executor = SERIAL
+
+    @abstractmethod
+    def start(self) -> np.ndarray:
+        """Weights of zero."""
+
+    @abstractmethod
+    def scores(self, weights: np.ndarray) -> np.ndarray:
+        """Scores of every example, as a part array of its structure."""
+
+    @abstractmethod
+    def pullback(self, residual: np.ndarray) -> np.ndarray:
+        """The transpose: ``<scores(W), residual> = <W, pullback(residual)>``."""
+
+    @abstractmethod
+    def square_norms(self) -> np.ndarray:
+        """Largest ``|pullback(r)|**2 / |r|**2`` over residuals r of one example, ``(n,)``."""
+
+    @abstractmethod
+    def take(self, rows: slice) -> Scorer:
+        """The scorer of some of the examples."""
+
+    #: Weights live in a Euclidean space whose inner product is the penalty's.
+    euclidean: bool = True
+
+    def penalised(self, weights: np.ndarray) -> np.ndarray:
+        """A view of the entries that the penalty sees."""
+        return weights
+
+    def free(self, weights: np.ndarray) -> np.ndarray:
+        """A view of the entries that it does not see: intercepts."""
+        return weights[:0]
+
+    def penalty_value(self, penalty: Penalty, weights: np.ndarray) -> float:
+        return penalty.value(self.penalised(weights))
+
+    def conjugate_value(self, penalty: Penalty, dual: np.ndarray) -> float:
+        """The penalty's conjugate at a dual weight vector."""
+        return penalty.conjugate(self.penalised(dual))
+
+    def pieces(self) -> list[slice]:
+        """Chunks over which a sum over examples is evaluated."""
+        return chunks(self.n_examples)
+
+    def dual_pass(self, state: Any, order: np.ndarray, block: Any, problem: Any) -> bool:
+        """Run a compiled pass of dual coordinate ascent, if this scorer has one.
+
+        `state` is an `objective.DualState`, `block` the route's compiled block, `problem` the
+        tuple (square norms, target, weight, loss weight, l2, l1, pull). Returns whether it ran.
+        """
+        return False

@@ -1,0 +1,101 @@
+"""Scores ``K beta + b`` on the training examples, for any positive semidefinite kernel.
+
+Weights are the dual coefficients ``beta`` (n, k) with the intercepts as a last row. They stand
+for the function ``sum_i beta_i K(x_i, .)``, so the transpose of `scores` is the identity and
+the penalty is half the squared norm ``<beta, K beta>``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from concordant.penalty import Penalty
+from concordant.scorers.base import Scorer
+
+
+class KernelScorer(Scorer):
+    """Scores of labels from a kernel matrix between the training examples."""
+
+    euclidean = False
+
+    def __init__(
+        self, gram: np.ndarray, n_classes: int, fit_intercept: bool, rows: Any = slice(None)
+    ):
+        self.gram = np.ascontiguousarray(gram, dtype=float)
+        self.rows = rows
+        self.n_examples, self.n_train = self.gram.shape
+        self.n_classes = n_classes
+        self.fit_intercept = fit_intercept
+
+    def start(self) -> np.ndarray:
+        return np.zeros((self.n_train + self.fit_intercept, self.n_classes))
+
+    def penalised(self, weights: np.ndarray) -> np.ndarray:
+        return weights[: self.n_train]
+
+    def free(self, weights: np.ndarray) -> np.ndarray:
+        return weights[self.n_train :]
+
+    def scores(self, weights: np.ndarray) -> np.ndarray:
+        beta = weights[: self.n_train]
+        pieces = self.pieces()
+        scores = np.concatenate(
+            self.executor.map(lambda rows: np.asarray(self.gram[rows] @ beta), pieces)
+        )
+        return scores + weights[-1] if self.fit_intercept else scores
+
+    def pieces(self) -> list[slice]:
+        from concordant.executor import chunks
+
+        return chunks(self.n_examples, 512)
+
+    def pullback(self, residual: np.ndarray) -> np.ndarray:
+        out = self.start()
+        out[: self.n_train][self.rows] = residual
+        if self.fit_intercept:
+            out[-1] = residual.sum(axis=0)
+        return out
+
+    def square_norms(self) -> np.ndarray:
+        return np.diag(self.gram).copy()
+
+    def take(self, rows: slice) -> KernelScorer:
+        return KernelScorer(self.gram[rows], self.n_classes, self.fit_intercept, rows)
+
+    def penalty_value(self, penalty: Penalty, weights: np.ndarray) -> float:
+        bare = weights.copy()
+        self.free(bare)[...] = 0.0
+        return 0.5 * penalty.l2 * float(np.vdot(self.penalised(bare), self.scores(bare)))
+
+    def conjugate_value(self, penalty: Penalty, dual: np.ndarray) -> float:
+        return self.penalty_value(penalty, dual)
+
+    def dual_pass(self, state: Any, order: np.ndarray, block: Any, problem: Any) -> bool:
+        from concordant.scorers.passes import kernel_pass
+
+        norms, target, weight, loss_weight, _, _, pull = problem
+        intercept = state.weights[-1] if self.fit_intercept else np.zeros(self.n_classes)
+        if state.cache is None:
+            state.cache = self.scores(state.weights) - intercept
+        kernel_pass(
+            self.gram,
+            order,
+            block.function,
+            block.params,
+            block.costs,
+            np.empty(block.scratch + 3 * self.n_classes),
+            norms,
+            target,
+            weight,
+            loss_weight,
+            pull,
+            state.mu,
+            state.weights,
+            state.cache,
+            intercept,
+            state.rest,
+            state.quiet,
+        )
+        return True

@@ -1,0 +1,105 @@
+"""The one loop around every solver: stopping, history, progress, interruption, the best so far.
+
+A solver has a `run(objective, start, run, rng)` method that reports each pass to the `Run` it
+is given and stops when told to.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class Solver(Protocol):
+    """What `minimise` asks of a solver."""
+
+    def run(
+        self, objective: Any, start: np.ndarray | None, run: Run, rng: np.random.Generator
+    ) -> None:
+        """Improve on `start`, reporting every pass to `run` until it says stop."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a solver leaves behind."""
+
+    weights: np.ndarray
+    objective: float
+    gap: float
+    n_iter: int
+    reason: str
+    history: dict[str, list[float]]
+    mu: np.ndarray | None = None
+
+
+@dataclass
+class Run:
+    """Keeps the best weights and the best bounds, and decides when to stop.
+
+    The primal and the dual value may come from different passes: each bounds the optimum.
+    """
+
+    tol: float
+    max_iter: int
+    report: Callable[[int, float, float, float], None] | None = None
+    weights: np.ndarray | None = None
+    mu: np.ndarray | None = None
+    primal: float = np.inf
+    dual: float = -np.inf
+    n_iter: int = 0
+    reason: str = "max_iter"
+    history: dict[str, list[float]] = field(
+        default_factory=lambda: {"objective": [], "gap": [], "seconds": []}
+    )
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def gap(self) -> float:
+        return max(self.primal - self.dual, 0.0)
+
+    @property
+    def target(self) -> float:
+        """The absolute gap at which `tol`, a relative one, is met."""
+        return self.tol * abs(self.primal)
+
+    def record(self, weights: np.ndarray, primal: float, dual: float) -> bool:
+        """Note the end of a pass; returns whether to stop."""
+        self.n_iter += 1
+        if primal < self.primal or self.weights is None:
+            self.primal, self.weights = primal, weights.copy()
+        self.dual = max(self.dual, dual)
+        seconds = time.perf_counter() - self.started
+        for key, value in (("objective", self.primal), ("gap", self.gap), ("seconds", seconds)):
+            self.history[key].append(float(value))
+        if self.report is not None:
+            self.report(self.n_iter, self.primal, self.gap, seconds)
+        if self.gap <= self.target:
+            self.reason = "tol"
+            return True
+        return self.n_iter >= self.max_iter
+
+
+def minimise(
+    solver: Solver,
+    objective: Any,
+    start: np.ndarray | None = None,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    random_state: int | None = 0,
+    report: Callable[[int, float, float, float], None] | None = None,
+) -> Result:
+    """Minimise `objective` and certify the answer; an interrupt keeps the best so far."""
+    run = Run(tol, max_iter, report)
+    try:
+        solver.run(objective, start, run, np.random.default_rng(random_state))
+    except KeyboardInterrupt:
+        if run.weights is None:
+            raise
+        run.reason = "interrupted"
+    assert run.weights is not None
+    return Result(run.weights, run.primal, run.gap, run.n_iter, run.reason, run.history, run.mu)

@@ -1,0 +1,6 @@
+"""What an answer is made of: parts, and how to ask about scores of parts."""
+
+from concordant.structures.base import PartLoss, Structure
+from concordant.structures.label import Label, LabelCosts
+
+__all__ = ["Label", "LabelCosts", "PartLoss", "Structure"]

@@ -1,0 +1,67 @@
+"""The contract of a structure: a *batch* of examples whose answers are made of parts.
+
+An answer is an indicator array over parts: a one-hot label, the node and edge indicators of a
+chain, a permutation matrix. Scores, answers and convex combinations of answers (``mu``) all
+live in one array a batch; a structure knows how that array is laid out and nobody else does.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+
+class PartLoss(ABC):
+    """A loss as a bilinear form on parts: the expected loss of ``p`` against ``q``."""
+
+    @abstractmethod
+    def of_actions(self, q: np.ndarray) -> np.ndarray:
+        """Cost of each action part when the truth is distributed as `q`."""
+
+    @abstractmethod
+    def of_truths(self, p: np.ndarray) -> np.ndarray:
+        """Cost of each truth part when the action is distributed as `p`."""
+
+
+class Structure(ABC):
+    """A batch of examples and the layout of their parts.
+
+    A structure must give `parts`, `dot`, `take` and `argmax`. With `marginals` and `entropy`
+    the log route works too; with `loss` the routes that look at the loss.
+    """
+
+    n_examples: int
+
+    @abstractmethod
+    def parts(self, target: Any) -> np.ndarray:
+        """Indicator array of these answers, one an example."""
+
+    @abstractmethod
+    def dot(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Inner product of two part arrays within each example, ``(n_examples,)``."""
+
+    @abstractmethod
+    def scale(self, factor: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """A part array with each example multiplied by its own factor."""
+
+    @abstractmethod
+    def take(self, rows: slice) -> tuple[Structure, slice | np.ndarray]:
+        """The sub-batch of some examples, and the index of their parts in the whole array."""
+
+    @abstractmethod
+    def argmax(self, scores: np.ndarray) -> np.ndarray:
+        """Parts of the answer with the largest score in each example."""
+
+    def marginals(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Log-partition of each example and the expected parts under exp(scores)."""
+        raise TypeError(f"{type(self).__name__} has no marginals; the log route needs them")
+
+    def entropy(self, mu: np.ndarray) -> np.ndarray:
+        """Largest entropy of a distribution over answers with these expected parts."""
+        raise TypeError(f"{type(self).__name__} has no entropy; certifying log needs it")
+
+    def loss(self, loss: Any) -> PartLoss:
+        """`loss` as a bilinear form on the parts of this batch."""
+        raise TypeError(f"{type(loss).__name__} does not decompose over {type(self).__name__}")

@@ -1,0 +1,90 @@
+"""One label an example: parts are one-hot rows, ``(n, k)``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant.structures.base import PartLoss, Structure
+
+
+class LabelCosts(PartLoss):
+    """A cost matrix ``costs[action, truth]`` as a bilinear form on label distributions.
+
+    ``own_action`` holds the action a label stands for: itself where actions are labels, else
+    the cheapest action under certainty of that label.
+    """
+
+    def __init__(self, costs: np.ndarray, actions_are_labels: bool | None = None):
+        self.costs = np.ascontiguousarray(costs, dtype=float)
+        r, k = self.costs.shape
+        self.actions_are_labels = r == k if actions_are_labels is None else actions_are_labels
+        cheapest = self.costs.argmin(axis=0)
+        labels = np.arange(k)
+        if r >= k:  # a label that is among its own cheapest actions stands for itself
+            own = self.costs[labels, labels] <= self.costs.min(axis=0)
+            cheapest = np.where(own, labels, cheapest)
+        self.own_action = labels if self.actions_are_labels else cheapest
+
+    @property
+    def is_zero_one(self) -> bool:
+        """Plain 0-1 loss on labels."""
+        k = self.costs.shape[1]
+        return self.actions_are_labels and np.array_equal(self.costs, 1.0 - np.eye(k))
+
+    @property
+    def right_is_cheapest(self) -> bool:
+        """Actions are labels, and the right one costs strictly less than any other."""
+        if not self.actions_are_labels:
+            return False
+        others = self.costs + np.diag(np.full(len(self.costs), np.inf))
+        return bool((np.diag(self.costs) < others.min(axis=0)).all())
+
+    @property
+    def between_labels(self) -> np.ndarray:
+        """``D[j, y]``: cost of acting on label j when y is the truth, ``(k, k)``."""
+        return np.ascontiguousarray(self.costs[self.own_action])
+
+    def of_actions(self, q: np.ndarray) -> np.ndarray:
+        return q @ self.costs.T
+
+    def of_truths(self, p: np.ndarray) -> np.ndarray:
+        return p @ self.costs
+
+
+class Label(Structure):
+    """A batch of n labels out of k; targets are integer codes."""
+
+    def __init__(self, n_examples: int, n_classes: int):
+        self.n_examples = n_examples
+        self.n_classes = n_classes
+
+    def parts(self, target: np.ndarray) -> np.ndarray:
+        mu = np.zeros((self.n_examples, self.n_classes))
+        mu[np.arange(self.n_examples), target] = 1.0
+        return mu
+
+    def dot(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.einsum("ij,ij->i", a, b)
+
+    def scale(self, factor: np.ndarray, a: np.ndarray) -> np.ndarray:
+        return factor[:, None] * a
+
+    def take(self, rows: slice) -> tuple[Label, slice]:
+        return Label(len(range(*rows.indices(self.n_examples))), self.n_classes), rows
+
+    def argmax(self, scores: np.ndarray) -> np.ndarray:
+        return self.parts(scores.argmax(axis=1))
+
+    def marginals(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        from scipy.special import logsumexp, softmax
+
+        return logsumexp(scores, axis=1), softmax(scores, axis=1)
+
+    def entropy(self, mu: np.ndarray) -> np.ndarray:
+        from scipy.special import entr
+
+        return entr(np.maximum(mu, 0.0)).sum(axis=1)
+
+    def loss(self, loss: np.ndarray | LabelCosts) -> LabelCosts:
+        """Accepts a cost matrix over these codes, or costs that are bound already."""
+        return loss if isinstance(loss, LabelCosts) else LabelCosts(loss)

@@ -1,0 +1,103 @@
+"""Adversarial prediction: a zero-sum game under the loss itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from concordant.executor import chunks
+from concordant.losses import ZeroOne
+from concordant.structures import LabelCosts, PartLoss, Structure
+from concordant.surrogates.base import Block, Solution, Surrogate
+
+
+class Adversarial(Surrogate):
+    """``max_q min_p p'Lq + f'q - f_y``: bonus = least expected loss of any prediction.
+
+    Fisher consistent for every loss under equilibrium decoding, and under argmax decoding for
+    every loss whose right answers cost strictly less (Fathony's thesis, Theorems 2.9-2.11).
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> cc.surrogates.evaluate("adversarial", [[0.0, 0.0, 0.0]], [0], loss="zero_one")[0].round(3)
+    array([0.667])
+    """
+
+    name = "adversarial"
+
+    def block(self, loss: LabelCosts) -> Block:
+        from concordant.oracles.blocks import compile_block
+        from concordant.oracles.games import find
+
+        family, params = find(loss.costs)
+        scratch = family.scratch(*loss.costs.shape)
+        return Block(compile_block(family.block), params, loss.costs, scratch)
+
+    def maximise(
+        self, structure: Structure, loss: PartLoss, scores: np.ndarray, target: Any, w: np.ndarray
+    ) -> Solution:
+        from concordant.oracles.double_oracle import equilibrium
+
+        return Solution(*equilibrium(structure, loss, scores, w))
+
+    def bonus(
+        self, structure: Structure, loss: PartLoss, mu: np.ndarray, target: Any, w: np.ndarray
+    ) -> np.ndarray:
+        cost = loss.of_actions(mu)
+        if isinstance(loss, LabelCosts):
+            return w * cost.min(axis=1)
+        return w * structure.dot(cost, structure.argmax(-cost))
+
+    def play(self, loss: LabelCosts, scores: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Equilibrium of the game at each row: predictor p, adversary q, value."""
+        from concordant.oracles.blocks import compile_play, play_rows
+        from concordant.oracles.games import find
+
+        family, params = find(loss.costs)
+        scores = np.ascontiguousarray(scores, dtype=float)
+        r, k = loss.costs.shape
+        n = len(scores)
+        p, q, value = np.empty((n, r)), np.empty((n, k)), np.empty(n)
+        work = np.empty(family.scratch(r, k))
+        for rows in chunks(n):
+            play_rows(
+                compile_play(family.play),
+                scores[rows],
+                params,
+                loss.costs,
+                work,
+                p[rows],
+                q[rows],
+                value[rows],
+            )
+        return p, q, value
+
+    def decision(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray:
+        return scores if loss.actions_are_labels else self.play(loss, scores)[0]
+
+    def has_probabilities(self, loss: Any) -> bool:
+        return isinstance(loss, ZeroOne)
+
+    def probabilities(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray | None:
+        return self.play(loss, scores)[0] if loss.is_zero_one else None
+
+    def consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
+        if loss.right_is_cheapest:
+            return (
+                "Consistent for this loss: the right label costs strictly less than any other, "
+                "so the largest score is the best decision in the limit (Fathony 2019, "
+                "Theorems 2.9 and 2.10)."
+            )
+        if loss.actions_are_labels:
+            return (
+                "Not covered where predict takes the largest score, because some label is not "
+                "the single cheapest answer when it is the truth; the predictor's equilibrium, "
+                "as given by strategy(), is consistent (Fathony 2019, Theorem 2.11)."
+            )
+        return (
+            "Consistent for this loss: actions are not labels, so predict takes the largest entry "
+            "of the predictor's equilibrium, which is the best decision in the limit (Fathony "
+            "2019, Theorem 2.11)."
+        )

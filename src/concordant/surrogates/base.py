@@ -1,0 +1,276 @@
+"""The waist of the library: the one operation of a route.
+
+With parts(y) the indicator array of an answer, every surrogate is
+
+    value(scores, y) = max_mu [ <scores, mu> + bonus(mu) ] - <scores, parts(y)> + constant(y)
+    gradient         = mu* - parts(y)
+
+and everything a solver or a certificate needs is one question,
+
+    solve(scores, target, weight, strength, centre) -> (upper, mu, bonus)
+
+the maximum of ``<scores, mu> + bonus(mu) - strength/2 |mu - centre|**2``: its maximiser, the
+bonus there, and an upper bound on the maximum without the last term (the maximum itself where
+`strength` is 0 and the route is exact). Gradient methods call it with strength 0, smoothing
+with a small strength, dual coordinate ascent with the strength of an example's features and
+its old `mu` as the centre. An example's duality gap is `upper` less the value attained at mu.
+
+A `Surrogate` is a choice with its hyper-parameters, as a user writes it. `Surrogate.bind`
+joins it to a structure (a batch of answers) and a loss, which gives a `Route`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from concordant.executor import SERIAL, Executor, chunks
+from concordant.structures import Label, LabelCosts, PartLoss, Structure
+
+
+class Solution(NamedTuple):
+    """Answer of a route: upper bounds (n,), maximisers (part array), bonuses (n,)."""
+
+    upper: np.ndarray
+    mu: np.ndarray
+    bonus: np.ndarray
+
+
+class Block(NamedTuple):
+    """A compiled route on labels: see `concordant.oracles.blocks`."""
+
+    function: Any
+    params: np.ndarray
+    costs: np.ndarray
+    scratch: int
+
+
+class Surrogate(BaseEstimator):
+    """A route to training, before it knows the structure and the loss.
+
+    Subclasses give `block` (compiled, for labels), `maximise` (strength 0, any structure),
+    `bonus`, and where they differ from the defaults `constant`, `decision`, `probabilities`.
+    """
+
+    name: ClassVar[str]
+    #: The gradient is continuous, so that quasi-Newton methods converge without smoothing.
+    smooth: ClassVar[bool] = False
+    #: The loss weight acts "inside" (on the loss) or on the whole "example".
+    weighs: ClassVar[str] = "inside"
+    #: `mu` is a mixture of answers (else the route has its own polytope).
+    mixes_answers: ClassVar[bool] = True
+
+    def bind(self, structure: Structure, loss: Any) -> Route:
+        """The route for this batch of answers under this loss."""
+        bound = structure.loss(loss)
+        if isinstance(structure, Label):
+            assert isinstance(bound, LabelCosts)
+            return LabelRoute(self, structure, bound, self.block(bound))
+        return Route(self, structure, bound)
+
+    @abstractmethod
+    def block(self, loss: LabelCosts) -> Block:
+        """The compiled kernel for labels."""
+
+    def maximise(
+        self, structure: Structure, loss: PartLoss, scores: np.ndarray, target: Any, w: np.ndarray
+    ) -> Solution:
+        """The maximum of ``<scores, mu> + bonus(mu)`` from the structure's own oracles."""
+        raise TypeError(
+            f"the {self.name!r} route is defined for labels only; "
+            "use 'adversarial', 'log', 'hinge' or 'hybrid' on structures"
+        )
+
+    @abstractmethod
+    def bonus(
+        self, structure: Structure, loss: PartLoss, mu: np.ndarray, target: Any, w: np.ndarray
+    ) -> np.ndarray:
+        """``bonus(mu)`` of each example: the largest over all ways to write `mu`."""
+
+    def constant(self, w: np.ndarray) -> np.ndarray:
+        """The part of the value that depends on neither scores nor mu."""
+        return np.zeros_like(w)
+
+    def mass(self, w: np.ndarray) -> np.ndarray:
+        """The share of `mu` that is a free mixture of answers, the rest being parts(y)."""
+        return np.ones_like(w)
+
+    def balance(
+        self, mu: np.ndarray, target: np.ndarray, weight: np.ndarray, w: np.ndarray
+    ) -> np.ndarray:
+        """A dual point near `mu` whose weighted total equals that of the answers.
+
+        Unpenalised intercepts make the dual minus infinity elsewhere. For mixtures of labels
+        one row-stochastic k x k map, applied to every example, restores the class totals.
+        """
+        k = mu.shape[1]
+        truth = np.eye(k)[target]
+        mass = self.mass(w)
+        share = (mu - (1.0 - mass)[:, None] * truth) / np.maximum(mass, 1e-300)[:, None]
+        have, want = (weight * mass) @ share, (weight * mass) @ truth
+        return truth + mass[:, None] * (share @ _transport(have, want) - truth)
+
+    def decision(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray:
+        """For labels: an array (n, n_actions) whose largest entry in a row is the action.
+
+        By default the largest score, and the action that label stands for.
+        """
+        if loss.actions_are_labels:
+            return scores
+        return -loss.between_labels[scores.argmax(axis=1)] @ np.eye(loss.costs.shape[1])
+
+    def has_probabilities(self, loss: Any) -> bool:
+        """Whether `probabilities` gives any under this loss."""
+        return False
+
+    def summarise(
+        self, loss: LabelCosts, scores: np.ndarray, weight: np.ndarray
+    ) -> dict[str, float]:
+        """What `consistency` wants to know of a sample; nothing for most routes."""
+        return {}
+
+    @abstractmethod
+    def consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
+        """One sentence: is the route Fisher consistent for this loss, and when."""
+
+    def probabilities(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray | None:
+        """Label probabilities, or None where the route has none."""
+        return None
+
+
+def _transport(have: np.ndarray, want: np.ndarray) -> np.ndarray:
+    """Row-stochastic map that turns the totals `have` into `want`, moving only the surplus."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kept = np.where(have > 0, np.minimum(want / have, 1.0), 1.0)
+    deficit = np.maximum(want - have, 0.0)
+    moved = deficit / deficit.sum() if deficit.sum() > 0 else np.full(len(have), 1.0 / len(have))
+    return np.diag(kept) + (1.0 - kept)[:, None] * moved
+
+
+class Route:
+    """A surrogate bound to a structure and a loss: the generic form, from plain oracles."""
+
+    def __init__(self, surrogate: Surrogate, structure: Structure, loss: PartLoss):
+        self.surrogate = surrogate
+        self.structure = structure
+        self.loss = loss
+
+    #: Size of a score difference that matters to the loss.
+    scale: float = 1.0
+
+    def parts(self, target: Any) -> np.ndarray:
+        return self.structure.parts(target)
+
+    def solve(
+        self,
+        scores: np.ndarray,
+        target: Any,
+        weight: np.ndarray | None = None,
+        strength: float | np.ndarray = 0.0,
+        centre: np.ndarray | None = None,
+    ) -> Solution:
+        """The one question; see the module's docstring."""
+        from concordant.oracles.frank_wolfe import proximal_step
+
+        w = self.weights(weight)
+        if not np.any(strength):
+            return self.surrogate.maximise(self.structure, self.loss, scores, target, w)
+        return proximal_step(self, scores, target, w, np.asarray(strength, dtype=float), centre)
+
+    def weights(self, weight: np.ndarray | None) -> np.ndarray:
+        if weight is None:
+            return np.ones(self.structure.n_examples)
+        return np.ascontiguousarray(weight, dtype=float)
+
+    def bonus(self, mu: np.ndarray, target: Any, weight: np.ndarray | None = None) -> np.ndarray:
+        w = self.weights(weight)
+        return self.surrogate.bonus(self.structure, self.loss, mu, target, w)
+
+    def constant(self, weight: np.ndarray | None = None) -> np.ndarray:
+        return self.surrogate.constant(self.weights(weight))
+
+    def values(
+        self, scores: np.ndarray, target: Any, weight: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Surrogate value of each example and its gradient in the scores."""
+        truth = self.parts(target)
+        upper, mu, _ = self.solve(scores, target, weight)
+        value = upper - self.structure.dot(scores, truth) + self.constant(weight)
+        return value, mu - truth
+
+    def take(self, rows: slice) -> tuple[Route, slice | np.ndarray]:
+        """The route on some of the examples, and where their parts lie."""
+        structure, where = self.structure.take(rows)
+        return Route(self.surrogate, structure, self.loss), where
+
+
+class LabelRoute(Route):
+    """The same question answered by a compiled block, in chunks, by threads."""
+
+    structure: Label
+    loss: LabelCosts
+
+    def __init__(
+        self,
+        surrogate: Surrogate,
+        structure: Label,
+        loss: LabelCosts,
+        block: Block,
+        executor: Executor | None = None,
+    ):
+        super().__init__(surrogate, structure, loss)
+        self.block = block
+        self.scale = max(float(loss.costs.max()), 1e-300)
+        self.executor = executor or SERIAL
+
+    def solve(
+        self,
+        scores: np.ndarray,
+        target: np.ndarray,
+        weight: np.ndarray | None = None,
+        strength: float | np.ndarray = 0.0,
+        centre: np.ndarray | None = None,
+    ) -> Solution:
+        from concordant.oracles.blocks import solve_rows
+
+        scores = np.ascontiguousarray(scores, dtype=float)
+        n = scores.shape[0]
+        target = np.ascontiguousarray(target, dtype=np.int64)
+        w = self.weights(weight)
+        strength = np.broadcast_to(np.asarray(strength, dtype=float), (n,))
+        strength = np.ascontiguousarray(strength)
+        if centre is None:
+            centre = np.zeros_like(scores) if strength.any() else scores
+        out = Solution(np.empty(n), np.empty_like(scores), np.empty(n))
+        function, params, costs, scratch = self.block
+
+        def run(rows: slice) -> None:
+            solve_rows(
+                function,
+                scores[rows],
+                target[rows],
+                w[rows],
+                params,
+                costs,
+                strength[rows],
+                centre[rows],
+                np.empty(scratch),
+                out.mu[rows],
+                out.upper[rows],
+                out.bonus[rows],
+            )
+
+        self.executor.map(run, chunks(n))
+        return out
+
+    def weights(self, weight: np.ndarray | None) -> np.ndarray:
+        if weight is None:
+            return np.ones(self.structure.n_examples)
+        return np.ascontiguousarray(weight, dtype=float)
+
+    def take(self, rows: slice) -> tuple[LabelRoute, slice | np.ndarray]:
+        structure, where = self.structure.take(rows)
+        return LabelRoute(self.surrogate, structure, self.loss, self.block), where

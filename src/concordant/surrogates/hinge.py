@@ -1,0 +1,64 @@
+"""Loss-augmented hinge: Crammer and Singer under 0-1 loss, structural SVM on structures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from concordant.structures import LabelCosts, PartLoss, Structure
+from concordant.surrogates.base import Block, Solution, Surrogate
+
+
+class Hinge(Surrogate):
+    """``max_y' [f_y' + D(y', y)] - f_y``: bonus = ``<D_y, mu>``, D the loss between labels.
+
+    Where actions are not labels (abstention, rectangular costs), D(j, y) is the cost of the
+    action that is cheapest under certainty of j, and that action is predicted for the largest
+    score: such a hinge never abstains.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> cc.surrogates.evaluate("hinge", [[0.0, 0.0, 3.0]], [0], loss="absolute")[0]
+    array([5.])
+    """
+
+    name = "hinge"
+
+    def block(self, loss: LabelCosts) -> Block:
+        from concordant.oracles.blocks import compile_block
+        from concordant.oracles.margins import hinge_block
+
+        costs = loss.between_labels
+        return Block(compile_block(hinge_block), np.zeros(1), costs, len(costs))
+
+    def maximise(
+        self, structure: Structure, loss: PartLoss, scores: np.ndarray, target: Any, w: np.ndarray
+    ) -> Solution:
+        cost = structure.scale(w, loss.of_actions(structure.parts(target)))
+        mu = structure.argmax(scores + cost)
+        bonus = structure.dot(cost, mu)
+        return Solution(structure.dot(scores, mu) + bonus, mu, bonus)
+
+    def bonus(
+        self, structure: Structure, loss: PartLoss, mu: np.ndarray, target: Any, w: np.ndarray
+    ) -> np.ndarray:
+        if isinstance(loss, LabelCosts):
+            return w * np.einsum("ij,ij->i", mu, loss.between_labels.T[target])
+        return w * structure.dot(loss.of_actions(structure.parts(target)), mu)
+
+    def consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
+        if loss.is_zero_one:
+            if loss.costs.shape[1] <= 2:
+                return "Consistent for 0-1 loss: with two labels one always has the majority."
+            return (
+                "Consistent for 0-1 loss only where some label has probability above 1/2 (Liu "
+                "2007); elsewhere the hinge can tie all scores."
+            )
+        if not loss.actions_are_labels:
+            return (
+                "Not consistent: predict acts on the label with the largest score, so an action "
+                "that is best for no single label, such as abstaining, is never chosen."
+            )
+        return "Not consistent for this loss in general: the maximum looks at one rival label only."

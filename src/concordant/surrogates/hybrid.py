@@ -1,0 +1,138 @@
+"""The hybrid loss of Shi et al. (TPAMI 2015): a mixture of log loss and hinge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from concordant.structures import LabelCosts, PartLoss, Structure
+from concordant.surrogates.base import Block, Solution, Surrogate
+from concordant.surrogates.hinge import Hinge
+from concordant.surrogates.log import Log
+
+
+class Hybrid(Surrogate):
+    """``alpha * log + (1 - alpha) * hinge``.
+
+    Consistent for 0-1 loss at label distributions with ``D1 >= 1/2`` or
+    ``alpha > 1 - (D1 - D2)/(1 - 2 D1)`` (their Theorem 1). A loss weight multiplies the loss
+    inside the hinge and the whole of the log part, which has no loss inside.
+
+    Parameters
+    ----------
+    alpha : float, default=0.5
+        Share of the log loss, between 0 (hinge) and 1 (log).
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> cc.surrogates.evaluate(cc.surrogates.Hybrid(0.0), [[0.0, 0.0]], [0], loss="zero_one")[0]
+    array([1.])
+    """
+
+    name = "hybrid"
+
+    def __init__(self, alpha: float = 0.5):
+        self.alpha = alpha
+
+    def _share(self) -> float:
+        if not 0.0 <= self.alpha <= 1.0:
+            raise ValueError(f"Hybrid needs 0 <= alpha <= 1, got {self.alpha!r}")
+        return float(self.alpha)
+
+    @property
+    def smooth(self) -> bool:  # type: ignore[override]
+        return self._share() == 1.0
+
+    def block(self, loss: LabelCosts) -> Block:
+        from concordant.oracles.blocks import compile_block
+        from concordant.oracles.entropy import hybrid_block
+
+        costs = loss.between_labels
+        return Block(compile_block(hybrid_block), np.array([self._share()]), costs, 4 * len(costs))
+
+    def maximise(
+        self, structure: Structure, loss: PartLoss, scores: np.ndarray, target: Any, w: np.ndarray
+    ) -> Solution:
+        alpha = self._share()
+        log = Log().maximise(structure, loss, scores, target, w)
+        hinge = Hinge().maximise(structure, loss, scores, target, w)
+        mu = structure.scale(alpha * w, log.mu) + (1.0 - alpha) * hinge.mu
+        mu = mu + structure.scale(1.0 - self.mass(w), structure.parts(target))
+        bonus = alpha * w * log.bonus + (1.0 - alpha) * hinge.bonus
+        return Solution(structure.dot(scores, mu) + bonus, mu, bonus)
+
+    def bonus(
+        self, structure: Structure, loss: PartLoss, mu: np.ndarray, target: Any, w: np.ndarray
+    ) -> np.ndarray:
+        if not isinstance(loss, LabelCosts):
+            raise TypeError("the hybrid's bonus needs the split of mu into its two parts")
+        from concordant.oracles.entropy import split_rows
+
+        rest = (1.0 - self.mass(w))[:, None] * structure.parts(target)
+        out = np.empty(len(mu))
+        alpha = self._share()
+        split_rows(
+            np.ascontiguousarray(mu - rest),
+            alpha * w,
+            1.0 - alpha,
+            np.asarray(target, dtype=np.int64),
+            w,
+            loss.between_labels,
+            out,
+        )
+        return out
+
+    def mass(self, w: np.ndarray) -> np.ndarray:
+        return self._share() * w + (1.0 - self._share())
+
+    def decision(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray:
+        return Log().decision(loss, scores)
+
+    def has_probabilities(self, loss: Any) -> bool:
+        return True
+
+    def summarise(
+        self, loss: LabelCosts, scores: np.ndarray, weight: np.ndarray
+    ) -> dict[str, float]:
+        """Share of the sample without a majority label, and the alpha that Theorem 1 asks for
+        there: at its median, and at nine in ten."""
+        if scores.shape[1] < 3:
+            return {"no_majority": 0.0}
+        top = -np.sort(-self.probabilities(loss, scores), axis=1)
+        open_ = top[:, 0] < 0.5
+        share = float(np.average(open_, weights=weight))
+        if not open_.any():
+            return {"no_majority": 0.0}
+        first, second = top[open_, 0], top[open_, 1]
+        needed = np.clip(1.0 - (first - second) / (1.0 - 2.0 * first), 0.0, 1.0)
+        met = float(np.average(needed < self._share(), weights=weight[open_]))
+        return {
+            "no_majority": share,
+            "met": met,
+            "median": float(np.median(needed)),
+            "nine_in_ten": float(np.quantile(needed, 0.9)),
+        }
+
+    def consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
+        if not loss.is_zero_one:
+            return (
+                "Theorem 1 of Shi et al. covers 0-1 loss only: for this loss the hybrid is known "
+                "to be consistent just at alpha = 1, where it is the log route."
+            )
+        rule = (
+            f"Consistent for 0-1 loss where the top label has probability D1 >= 1/2 or "
+            f"alpha > 1 - (D1 - D2)/(1 - 2 D1); alpha is {self.alpha:g}."
+        )
+        if summary["no_majority"] == 0.0:
+            return f"{rule} By the fitted probabilities every example has a majority label."
+        return (
+            f"{rule} By the fitted probabilities {summary['no_majority']:.1%} of the examples have "
+            f"no majority label; the condition holds on {summary['met']:.1%} of those. It asks for "
+            f"alpha > {summary['median']:.2f} on half of them and > {summary['nine_in_ten']:.2f} "
+            "on nine in ten."
+        )
+
+    def probabilities(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray:
+        return Log().probabilities(loss, scores)
