@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+P = TypeVar("P")
 T = TypeVar("T")
 
 CHUNK = 8192
@@ -46,7 +47,7 @@ class Executor:
             self._pool.shutdown()
             self._pool = None
 
-    def map(self, function: Callable[[slice], T], pieces: list[slice]) -> list[T]:
+    def map(self, function: Callable[[P], T], pieces: list[P]) -> list[T]:
         """Results of `function` on every piece, in the order of the pieces."""
         if self.n_jobs == 1 or len(pieces) <= 1:
             return [function(piece) for piece in pieces]

@@ -43,6 +43,47 @@ class Bounds(NamedTuple):
         return self.gap / abs(self.primal) if self.primal else 0.0
 
 
+class Loss(NamedTuple):
+    """The sum over examples at given scores.
+
+    Its (smoothed) value, its gradient in the scores, an upper bound on the unsmoothed value, and
+    the first term of the dual at the maximisers.
+    """
+
+    value: float
+    residual: np.ndarray
+    upper: float
+    gain: float
+
+
+class Vector:
+    """A point of weight space with its image under the inner product of the penalty.
+
+    For linear weights the two are one array. For a kernel the coordinates are dual
+    coefficients, the image is the kernel times them, and inner products need both.
+    """
+
+    __slots__ = ("at", "image")
+
+    def __init__(self, at: np.ndarray, image: np.ndarray):
+        self.at = at
+        self.image = image
+
+    def dot(self, other: Vector) -> float:
+        """Inner product."""
+        return float(np.vdot(self.at, other.image))
+
+    def plus(self, factor: float, other: Vector) -> Vector:
+        """``self + factor * other``."""
+        at = self.at + factor * other.at
+        return Vector(at, at if self.image is self.at else self.image + factor * other.image)
+
+    def times(self, factor: float) -> Vector:
+        """``factor * self``."""
+        at = factor * self.at
+        return Vector(at, at if self.image is self.at else factor * self.image)
+
+
 @dataclass
 class DualState:
     """A dual point with the weights it stands for, and what a compiled pass keeps."""
@@ -92,84 +133,103 @@ class Objective:
         self.executor = executor
         self.n_examples = scorer.n_examples
         self.smooth = route.surrogate.smooth
-        #: Primal methods may be used: the penalty is a plain square of the weights.
-        self.euclidean = scorer.euclidean and self.penalty.l1 == 0.0
+        #: The penalty is the square of a norm, so that quasi-Newton methods may be used.
+        self.ridge = self.penalty.l1 == 0.0
         self.has_intercept = scorer.free(scorer.start()).size > 0
         norms = scorer.square_norms()
         self._norms = norms
+        #: Strength of a block step against the scores that matter: how slowly the dual moves.
+        self.stiffness = float(np.mean(self.weight * norms)) / self.route.scale
         #: Typical size of a difference of scores that matters: the largest cost.
         self.scale = self.route.scale
         self._pull = max(float(norms.mean()), 1.0) if self.has_intercept else 0.0
 
-    # Primal: a sum over chunks.
+    # Primal. Scores and their transpose are sums over chunks of data (see `Scorer.pieces`);
+    # everything between them is per example.
 
     def start(self) -> np.ndarray:
         """Weights of zero."""
         return self.scorer.start()
 
-    def value_gradient(
-        self, weights: np.ndarray, strength: float = 0.0, centre: np.ndarray | None = None
-    ) -> tuple[float, np.ndarray, Bounds]:
-        """Objective and gradient, smoothed by `strength`, with bounds on the unsmoothed one.
+    def vector(self, weights: np.ndarray) -> Vector:
+        """Weights together with their image under the penalty's inner product."""
+        return Vector(weights, self.scorer.image(weights))
+
+    def scores(self, vector: Vector) -> np.ndarray:
+        """Scores of every example, from the image where that is cheaper."""
+        return self.scorer.scores_of(vector.at, vector.image)
+
+    def loss(
+        self, scores: np.ndarray, strength: float = 0.0, centre: np.ndarray | None = None
+    ) -> Loss:
+        """The sum over examples at these scores, smoothed by `strength`.
 
         Smoothing subtracts ``strength/2 |mu - centre|**2`` from each example's bonus.
-
-        The penalty must be differentiable (l1 = 0); proximal methods use `loss_gradient`.
         """
-        value, gradient, upper, gain = self.loss_gradient(weights, strength, centre)
-        penalty = self.penalty_value(weights)
-        dual = gain - self.scorer.conjugate_value(self.penalty, -gradient)
-        if self.has_intercept:
-            dual = -np.inf  # needs the repair of `dual`, which costs another evaluation
-        gradient += self.penalty_gradient(weights)
-        return value + penalty, gradient, Bounds(upper + penalty, dual)
-
-    def descent_left(self, gradient: np.ndarray) -> float:
-        """About how much of the gap is due to this gradient: half its square by the strong
-        convexity of the ridge, and for intercepts the price of the dual's repair."""
-        free = self.scale * float(np.abs(self.scorer.free(gradient)).sum())
-        return 0.5 * float(np.vdot(gradient, gradient)) + free
-
-    def loss_gradient(
-        self, weights: np.ndarray, strength: float = 0.0, centre: np.ndarray | None = None
-    ) -> tuple[float, np.ndarray, float, float]:
-        """The sum over examples: value, gradient, upper bound on the unsmoothed value, and
-        the sum of bonuses at the maximisers (the first term of the dual there)."""
-        results = self.executor.map(
-            lambda rows: self._chunk(weights, strength, centre, rows), self.scorer.pieces()
-        )
-        value, gradient, upper, gain = results[0]
-        for other in results[1:]:
-            value += other[0]
-            gradient += other[1]
-            upper += other[2]
-            gain += other[3]
-        return value, gradient, upper, gain
-
-    def _chunk(
-        self, weights: np.ndarray, strength: float, centre: np.ndarray | None, rows: slice
-    ) -> tuple[float, np.ndarray, float, float]:
-        scorer = self.scorer.take(rows)
-        route, where = self.route.take(rows)
-        target, w, c = self.target[rows], self.loss_weight[rows], self.weight[rows]
+        route, c = self.route, self.weight
         structure = route.structure
-        scores = scorer.scores(weights)
-        truth = route.parts(target)
-        centre = None if centre is None else centre[where]
-        upper, mu, bonus = route.solve(scores, target, w, strength, centre)
-        rest = route.constant(w) - structure.dot(scores, truth)
-        attained = bonus + structure.dot(scores, mu)
+        upper, mu, bonus = route.solve(scores, self.target, self.loss_weight, strength, centre)
+        constant = route.constant(self.loss_weight)
+        rest = constant - route.at(scores, self.target)
+        attained = upper
+        if strength or not route.exact:
+            attained = bonus + structure.dot(scores, mu)
         if strength:
             away = mu if centre is None else mu - centre
-            attained -= 0.5 * strength * structure.dot(away, away)
-        gradient = scorer.pullback(structure.scale(c, mu - truth))
-        gain = float(c @ (bonus + route.constant(w)))
-        return float(c @ (attained + rest)), gradient, float(c @ (upper + rest)), gain
+            attained = attained - 0.5 * strength * structure.dot(away, away)
+        gain = float(c @ (bonus + constant))
+        residual = structure.scale(c, route.residual(mu, self.target))
+        return Loss(float(c @ (attained + rest)), residual, float(c @ (upper + rest)), gain)
+
+    def pullback(self, loss: Loss) -> Vector:
+        """Gradient of the sum over examples, and minus the dual weights of its maximisers."""
+        return self.vector(self.scorer.pullback(loss.residual))
+
+    def gradient(self, weights: Vector, pull: Vector) -> Vector:
+        """Gradient of the whole objective under a ridge, in the penalty's inner product."""
+        bare = Vector(weights.at.copy(), weights.image)
+        if weights.image is weights.at:
+            bare.image = bare.at
+            self.scorer.free(bare.at)[...] = 0.0
+        else:
+            bare.image = weights.image.copy()
+            self.scorer.free(bare.at)[...] = 0.0
+            self.scorer.free(bare.image)[...] = 0.0
+        return pull.plus(self.penalty.l2, bare)
+
+    def square(self, vector: Vector) -> float:
+        """``|W|**2`` in the penalty's inner product, without intercepts."""
+        free = float(np.vdot(self.scorer.free(vector.at), self.scorer.free(vector.image)))
+        return vector.dot(vector) - free
+
+    def free_bounds(self, weights: Vector, loss: Loss, pull: Vector) -> Bounds:
+        """Bounds that cost nothing more; the dual one only without intercepts, whose repair
+        needs `dual`."""
+        primal = loss.upper + 0.5 * self.penalty.l2 * self.square(weights)
+        if self.has_intercept:
+            return Bounds(primal, -np.inf)
+        return Bounds(primal, loss.gain - 0.5 * self.square(pull) / self.penalty.l2)
+
+    def curvature(self, along: np.ndarray) -> float:
+        """A guess of the loss's second derivative along this change of scores."""
+        squares = self.route.structure.dot(along, along)
+        return 0.25 / self.scale * float(self.weight @ squares)
+
+    def descent_left(self, gradient: Vector) -> float:
+        """About how much of the gap is due to this gradient: half its square by the strong
+        convexity of the ridge, and for intercepts the price of the dual's repair."""
+        free = self.scale * float(np.abs(self.scorer.free(gradient.at)).sum())
+        return 0.5 * gradient.dot(gradient) / max(self.penalty.l2, 1e-300) + free
+
+    def loss_gradient(self, weights: np.ndarray, strength: float = 0.0) -> tuple[float, np.ndarray]:
+        """Value and gradient of the (smoothed) sum over examples."""
+        loss = self.loss(self.scorer.scores(weights), strength)
+        return loss.value, self.scorer.pullback(loss.residual)
 
     def sample_gradient(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Unbiased estimate, from a few examples, of the gradient of the sum over examples."""
-        scorer = self.scorer.take(rows)  # type: ignore[arg-type]
-        route, _ = self.route.take(slice(0, len(rows)))
+        scorer = self.scorer.take(rows)
+        route, _ = self.route.take(rows)
         target = self.target[rows]
         mu = route.solve(scorer.scores(weights), target, self.loss_weight[rows]).mu
         share = self.n_examples / len(rows)
@@ -195,9 +255,8 @@ class Objective:
 
     def dual_weights(self, mu: np.ndarray) -> np.ndarray:
         """V(mu), the weights of a dual point (before an elastic net's soft threshold)."""
-        truth = self.route.parts(self.target)
-        structure = self.route.structure
-        return self.scorer.pullback(structure.scale(self.weight, truth - mu))
+        residual = self.route.residual(mu.copy(), self.target)
+        return self.scorer.pullback(self.route.structure.scale(-self.weight, residual))
 
     def dual_pass(self, state: DualState, order: np.ndarray) -> None:
         """One exact block step on each example in `order`, then a step of the intercepts.
@@ -228,20 +287,26 @@ class Objective:
         return np.bincount(self.target, self.weight, mu.shape[1]) - total
 
     def _plain_pass(self, state: DualState, order: np.ndarray) -> None:
-        """The pass for structures without a compiled one: one batch of one at a time."""
+        """The pass for structures without a compiled one: one batch of one at a time.
+
+        Its step is `Route.solve` with the strength that bounds how an example's change of mu
+        acts on the weights, so that the dual never decreases, however rough the solution.
+        """
         for i in order:
             rows = slice(int(i), int(i) + 1)
             scorer = self.scorer.take(rows)
             route, where = self.route.take(rows)
             target, w, c = self.target[rows], self.loss_weight[rows], self.weight[i]
-            strength = c * self._norms[i] / self.penalty.l2
+            strength = c * (self._norms[i] / self.penalty.l2 + self._pull)
             if strength <= 0.0:
                 continue
             old = state.mu[where].copy()
-            scores = scorer.scores(self.penalty.shrink(state.weights))
+            scores = scorer.scores(self.primal_weights(state))
             new = route.solve(scores, target, w, strength, old).mu
             state.mu[where] = new
-            state.weights += scorer.pullback(c * (old - new))
+            change = scorer.pullback(c * (old - new))
+            scorer.free(change)[...] *= self._pull
+            state.weights += change
 
     def primal_weights(self, state: DualState) -> np.ndarray:
         """The weights W of a dual state."""
@@ -278,22 +343,21 @@ class Objective:
     def primal(self, weights: np.ndarray, scores: np.ndarray | None = None) -> float:
         """The objective at `weights`."""
         scores = self.scorer.scores(weights) if scores is None else scores
-        truth = self.route.parts(self.target)
         upper = self.route.solve(scores, self.target, self.loss_weight).upper
-        values = upper - self.route.structure.dot(scores, truth)
+        values = upper - self.route.at(scores, self.target)
         values += self.route.constant(self.loss_weight)
         return float(self.weight @ values) + self.scorer.penalty_value(self.penalty, weights)
 
     def dual_point(
-        self, weights: np.ndarray, strength: float = 0.0, centre: np.ndarray | None = None
+        self, scores: np.ndarray, strength: float = 0.0, centre: np.ndarray | None = None
     ) -> np.ndarray:
-        """The (smoothed) maximisers mu at these weights."""
-        scores = self.scorer.scores(weights)
+        """The (smoothed) maximisers mu at these scores."""
         return self.route.solve(scores, self.target, self.loss_weight, strength, centre).mu
 
     def bounds_at(self, weights: np.ndarray) -> Bounds:
         """Primal value at `weights`, and the dual value at the maximisers there."""
-        return Bounds(self.primal(weights), self.dual(self.dual_point(weights)))
+        scores = self.scorer.scores(weights)
+        return Bounds(self.primal(weights, scores), self.dual(self.dual_point(scores)))
 
     def dual(self, mu: np.ndarray) -> float:
         """The dual value near `mu`, at a feasible point."""
@@ -301,8 +365,8 @@ class Objective:
             mu = self.route.surrogate.balance(mu, self.target, self.weight, self.loss_weight)
         if self.penalty.l2 == 0.0:
             mu = self._shrink_to_feasible(mu)
-        gain = self.route.bonus(mu, self.target, self.loss_weight)
-        gain = float(self.weight @ (gain + self.route.constant(self.loss_weight)))
+        bonus = self.route.bonus(mu, self.target, self.loss_weight)
+        gain = float(self.weight @ (bonus + self.route.constant(self.loss_weight)))
         return gain - self.scorer.conjugate_value(self.penalty, self.dual_weights(mu))
 
     def _shrink_to_feasible(self, mu: np.ndarray) -> np.ndarray:

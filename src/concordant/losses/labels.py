@@ -114,6 +114,8 @@ class CostMatrix(LabelLoss):
     labels : sequence, default=None
         Labels of the columns, in any order. By default the classes seen by
         ``fit``, sorted; naming them allows classes that a training sample lacks.
+        Codes, as in `matrix`, `expected` and calls, count the columns as given;
+        estimators put them in the order of their classes.
 
     Examples
     --------
@@ -193,6 +195,12 @@ class CostMatrix(LabelLoss):
                 "classes; name its columns with labels=... if some are absent from the data"
             )
         return costs
+
+    def __call__(
+        self, action: np.ndarray, truth: np.ndarray, n_classes: int | None = None
+    ) -> np.ndarray:
+        """Cost of each (row, column) pair; the matrix knows how many labels there are."""
+        return super().__call__(action, truth, n_classes or self._costs().shape[1])
 
     def resolve(self, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         classes = np.asarray(classes)

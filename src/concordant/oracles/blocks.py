@@ -33,6 +33,14 @@ _PLAY = float64(_VECTOR, _VECTOR, _MATRIX, _VECTOR, _VECTOR, _VECTOR)
 #: Division by zero gives infinity, as in NumPy, instead of a test at every division.
 kernel = njit(cache=True, nogil=True, error_model="numpy")
 
+#: For sums and maxima over finite numbers: may be reordered, so that they use vector registers.
+reduction = njit(
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+    fastmath={"reassoc", "nsz", "contract", "nnan"},
+)
+
 
 @cache
 def compile_block(function: Callable[..., Any]) -> Any:
@@ -55,6 +63,16 @@ def solve_rows(
         upper[i], bonus[i] = block(
             scores[i], target[i], weight[i], params, costs, strength[i], centre[i], work, mu[i]
         )
+
+
+@kernel
+def value_rows(block, scores, target, weight, params, costs, work, value, gradient):
+    """Surrogate values (but for their constant) and gradients in the scores."""
+    for i in range(scores.shape[0]):
+        y = target[i]
+        upper, _ = block(scores[i], y, weight[i], params, costs, 0.0, scores[i], work, gradient[i])
+        value[i] = upper - scores[i, y]
+        gradient[i, y] -= 1.0
 
 
 @kernel

@@ -125,7 +125,9 @@ def hybrid_block(scores, target, weight, params, costs, strength, centre, work, 
     for j in range(k):
         h[j] = max(scores[j] - top, -1e100) + strength * centre[j]
     h[target] -= strength * rest
-    if a == 0.0:
+    if a == 0.0 and b == 0.0:
+        x[:] = 0.0
+    elif a == 0.0:
         for j in range(k):
             z[j] = (h[j] + weight * costs[j, target]) / (strength * b)
         project(z, z)
@@ -155,24 +157,21 @@ def prox_mixture(h, a, b, strength, target, weight, costs, g, x, z):
 
     Given t = max(g + D_y) and the log-partition Z, every g_j is the smaller of ``t - D_jy`` and
     ``h_j - strength a x_j``, where ``x_j = exp(g_j - Z)``. Newton's method on t in a bracket,
-    with one on Z inside; ``a x + b z = (h - g)/strength``.
+    with one on Z inside; ``a x + b z = (h - g)/strength``, so that
+    ``sum (h - g) = strength (a + b)`` at the solution, which falls as t grows.
     """
     k = h.shape[0]
     rate = strength * a
     prox_entropy(h, rate, x)  # without the hinge: its t is an upper bound
-    high, low, log_partition = -np.inf, -strength * (a + b), 0.0
+    low, high = -np.inf, -np.inf
     for j in range(k):
         cost = weight * costs[j, target]
+        low = max(low, h[j] + cost)
         high = max(high, h[j] - rate * x[j] + cost)
-        low += h[j] + cost
-        if x[j] > 0.1 / k:
-            log_partition = h[j] - rate * x[j] - np.log(x[j])
-    low = min(low / k, high)
+    low = min(low - strength * (a + b), high)
     t = high
-    for step in range(100):
-        log_partition, slope = partition_below(
-            h, t, rate, target, weight, costs, log_partition, g, x
-        )
+    for step in range(200):
+        slope = partition_below(h, t, rate, target, weight, costs, g, x)
         excess = -strength * (a + b)
         for j in range(k):
             excess += h[j] - g[j]
@@ -180,15 +179,15 @@ def prox_mixture(h, a, b, strength, target, weight, costs, g, x, z):
             low = t
         else:
             high = t
-        new = t + excess / slope
-        if not low < new < high:
-            new = 0.5 * (low + high)
-        if abs(new - t) <= 1e-15 * (1.0 + abs(t)) or abs(excess) <= 1e-15 * strength:
+        if abs(excess) <= 1e-15 * strength or high - low <= 2e-16 * (abs(low) + abs(high)):
             break
-        t = new
+        t += excess / slope
+        if not low < t < high or step % 8 == 7:
+            t = 0.5 * (low + high)
     total_x, total_z = 0.0, 0.0
     for j in range(k):
-        z[j] = max((h[j] - g[j]) / strength - a * x[j], 0.0)
+        tied = g[j] >= t - weight * costs[j, target]
+        z[j] = max((h[j] - g[j]) / strength - a * x[j], 0.0) if tied else 0.0
         total_x += x[j]
         total_z += z[j]
     for j in range(k):
@@ -197,41 +196,44 @@ def prox_mixture(h, a, b, strength, target, weight, costs, g, x, z):
 
 
 @kernel
-def partition_below(h, t, rate, target, weight, costs, start, g, x):
-    """For a given t: the log-partition Z at which x sums to one, with g and x; and the rate at
-    which ``sum g`` grows with t."""
+def partition_below(h, t, rate, target, weight, costs, g, x):
+    """For a given t, write g and the x that sums to one; return how fast ``sum g`` grows with t.
+
+    The log-partition Z is found between its values at the least and at the greatest g there
+    can be; Newton's method on the logarithm of ``sum x``.
+    """
     k = h.shape[0]
     shift = np.log(rate)
-    z, low, high = start, -np.inf, np.inf
+    for j in range(k):
+        g[j] = min(t - weight * costs[j, target], h[j])
+    high = softmax(g, x)
+    for j in range(k):
+        g[j] = min(t - weight * costs[j, target], h[j] - rate)
+    low = softmax(g, x)
+    z = high
     tied, loose = 0.0, 0.0
-    for _ in range(100):
-        total, tied, loose = -1.0, 0.0, 0.0
+    for step in range(200):
+        total, tied, loose = 0.0, 0.0, 0.0
         for j in range(k):
             limit = t - weight * costs[j, target]
             x[j] = plus_log(h[j] - z + shift) / rate
             g[j] = h[j] - rate * x[j]
-            if g[j] > limit:
+            if g[j] >= limit:
                 g[j] = limit
                 x[j] = np.exp(limit - z)
                 tied += x[j]
             else:
                 loose += x[j] / (1.0 + rate * x[j])
             total += x[j]
-        if total > 0.0:
+        if total > 1.0:
             low = z
         else:
             high = z
-        new = z + total / (tied + loose)
-        if not low < new < high:
-            if np.isinf(low):
-                new = z - 2.0
-            elif np.isinf(high):
-                new = z + 2.0
-            else:
-                new = 0.5 * (low + high)
-        if abs(total) <= 1e-15 or abs(new - z) <= 1e-16 * (1.0 + abs(z)):
+        if abs(total - 1.0) <= 1e-15 or high - low <= 2e-16 * (abs(low) + abs(high)):
             break
-        z = new
+        z += np.log(total) * total / (tied + loose)
+        if not low < z < high or step % 8 == 7:
+            z = 0.5 * (low + high)
     follow = tied / (tied + loose)
     slope = 0.0
     for j in range(k):
@@ -239,7 +241,7 @@ def partition_below(h, t, rate, target, weight, costs, start, g, x):
             slope += 1.0
         else:
             slope += rate * x[j] / (1.0 + rate * x[j]) * follow
-    return z, slope
+    return slope
 
 
 @kernel
@@ -250,6 +252,8 @@ def split(nu, a, b, target, weight, costs, x, z):
     such that x sums to one. If `nu` is not a valid sum, x and z are only made feasible.
     """
     k = nu.shape[0]
+    if a == 0.0 and b == 0.0:  # a weightless example of the log loss: no part is free
+        return 0.0
     if a == 0.0 or b == 0.0:
         for j in range(k):
             x[j] = max(nu[j], 0.0) / max(a, b)
@@ -260,7 +264,10 @@ def split(nu, a, b, target, weight, costs, x, z):
         for j in range(k):
             gain += b * weight * costs[j, target] * z[j]
         return gain
-    low, high = -800.0, 800.0
+    low, high = np.inf, -np.inf  # at -max(D) x sums to at least one, at log(k) - min(D) to at most
+    for j in range(k):
+        low = min(low, -weight * costs[j, target])
+        high = max(high, np.log(k) - weight * costs[j, target])
     for _ in range(200):
         t = 0.5 * (low + high)
         total = 0.0

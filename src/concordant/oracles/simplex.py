@@ -4,7 +4,44 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.oracles.blocks import kernel
+from concordant.oracles.blocks import kernel, reduction
+
+
+@reduction
+def dot(a, b):
+    total = 0.0
+    for j in range(a.shape[0]):
+        total += a[j] * b[j]
+    return total
+
+
+@reduction
+def largest(x):
+    top = x[0]
+    for j in range(1, x.shape[0]):
+        top = max(top, x[j])
+    return top
+
+
+@kernel
+def lower(scores, out):
+    """Write ``scores - max(scores)`` and return the maximum: what the players see of scores,
+    without the size they share."""
+    top = largest(scores)
+    for j in range(scores.shape[0]):
+        out[j] = scores[j] - top
+    return top
+
+
+@reduction
+def excess(x, t):
+    """``sum_j (x_j - t)_+`` and how many terms are positive."""
+    above, number = 0.0, 0.0
+    for j in range(x.shape[0]):
+        rest = x[j] - t
+        above += rest if rest > 0.0 else 0.0
+        number += 1.0 if rest > 0.0 else 0.0
+    return above, number
 
 
 @kernel
@@ -15,20 +52,11 @@ def threshold(x, total):
     of the root never overshoots and each step drops entries for good, so it
     ends after at most k steps; from ``max(x) - total`` it usually takes three.
     """
-    top = x[0]
-    for j in range(1, x.shape[0]):
-        top = max(top, x[j])
-    t = top - total
-    count = x.shape[0] + 1
+    t = largest(x) - total
+    count = x.shape[0] + 1.0
     while True:
-        above = 0.0
-        number = 0
-        for j in range(x.shape[0]):
-            excess = x[j] - t
-            if excess > 0.0:
-                above += excess
-                number += 1
-        if number >= count or number == 0:  # (more of them only by rounding)
+        above, number = excess(x, t)
+        if number >= count or number == 0.0:  # (more of them only by rounding)
             return t
         count = number
         t += (above - total) / number
@@ -98,22 +126,6 @@ def clip_into(x, upper, u, out):
     """``out_j = clip(x_j - u, 0, upper_j)``."""
     for j in range(x.shape[0]):
         out[j] = min(max(x[j] - u, 0.0), upper[j])
-
-
-@kernel
-def dot(a, b):
-    total = 0.0
-    for j in range(a.shape[0]):
-        total += a[j] * b[j]
-    return total
-
-
-@kernel
-def largest(x):
-    top = x[0]
-    for j in range(1, x.shape[0]):
-        top = max(top, x[j])
-    return top
 
 
 @kernel

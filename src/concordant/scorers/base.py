@@ -38,8 +38,8 @@ class Scorer(ABC):
         """Largest ``|pullback(r)|**2 / |r|**2`` over residuals r of one example, ``(n,)``."""
 
     @abstractmethod
-    def take(self, rows: slice) -> Scorer:
-        """The scorer of some of the examples."""
+    def take(self, rows: slice | np.ndarray) -> Scorer:
+        """The scorer of some of the examples; indices may repeat."""
 
     #: Weights live in a Euclidean space whose inner product is the penalty's.
     euclidean: bool = True
@@ -51,6 +51,15 @@ class Scorer(ABC):
     def free(self, weights: np.ndarray) -> np.ndarray:
         """A view of the entries that it does not see: intercepts."""
         return weights[:0]
+
+    def image(self, weights: np.ndarray) -> np.ndarray:
+        """The weights as a linear form under the penalty's inner product: themselves, or for
+        a kernel the matrix times them."""
+        return weights
+
+    def scores_of(self, weights: np.ndarray, image: np.ndarray) -> np.ndarray:
+        """`scores`, given the image of the weights."""
+        return self.scores(weights)
 
     def penalty_value(self, penalty: Penalty, weights: np.ndarray) -> float:
         return penalty.value(self.penalised(weights))

@@ -46,6 +46,16 @@ class KernelScorer(Scorer):
         )
         return scores + weights[-1] if self.fit_intercept else scores
 
+    def image(self, weights: np.ndarray) -> np.ndarray:
+        bare = weights.copy()
+        self.free(bare)[...] = 0.0
+        image = np.vstack([self.scores(bare), self.free(weights)])
+        return image
+
+    def scores_of(self, weights: np.ndarray, image: np.ndarray) -> np.ndarray:
+        scores = image[: self.n_examples]
+        return scores + image[-1] if self.fit_intercept else scores
+
     def pieces(self) -> list[slice]:
         from concordant.executor import chunks
 
@@ -61,7 +71,7 @@ class KernelScorer(Scorer):
     def square_norms(self) -> np.ndarray:
         return np.diag(self.gram).copy()
 
-    def take(self, rows: slice) -> KernelScorer:
+    def take(self, rows: slice | np.ndarray) -> KernelScorer:
         return KernelScorer(self.gram[rows], self.n_classes, self.fit_intercept, rows)
 
     def penalty_value(self, penalty: Penalty, weights: np.ndarray) -> float:

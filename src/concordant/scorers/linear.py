@@ -5,6 +5,7 @@ Weights have shape (d, k), feature-major, with the intercepts as a last row if t
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,24 +33,37 @@ class LinearScorer(Scorer):
         return weights[self.n_features :]
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
-        scores = np.asarray(self.x @ weights[: self.n_features])
-        if self.fit_intercept:
-            scores += weights[-1]
-        return scores
+        out = np.empty((self.n_examples, self.n_classes))
+        coefficients = np.ascontiguousarray(weights[: self.n_features])
+
+        def run(piece: tuple[slice, Any]) -> None:
+            rows, x = piece
+            out[rows] = x @ coefficients
+            if self.fit_intercept:
+                out[rows] += weights[-1]
+
+        self.executor.map(run, self._blocks)
+        return out
 
     def pullback(self, residual: np.ndarray) -> np.ndarray:
+        parts = self.executor.map(lambda piece: piece[1].T @ residual[piece[0]], self._blocks)
         out = np.empty((self.n_features + self.fit_intercept, self.n_classes))
-        out[: self.n_features] = self.x.T @ residual
+        out[: self.n_features] = sum(parts[1:], start=parts[0])
         if self.fit_intercept:
             out[-1] = residual.sum(axis=0)
         return out
+
+    @cached_property
+    def _blocks(self) -> list[tuple[slice, Any]]:
+        """Chunks of the features: views of a dense array, copies of a sparse one."""
+        return [(rows, self.x[rows]) for rows in self.pieces()]
 
     def square_norms(self) -> np.ndarray:
         if sp.issparse(self.x):
             return np.asarray(self.x.multiply(self.x).sum(axis=1), dtype=float).ravel()
         return np.einsum("ij,ij->i", self.x, self.x)
 
-    def take(self, rows: slice) -> LinearScorer:
+    def take(self, rows: slice | np.ndarray) -> LinearScorer:
         return LinearScorer(self.x[rows], self.n_classes, self.fit_intercept)
 
     def dual_pass(self, state: Any, order: np.ndarray, block: Any, problem: Any) -> bool:

@@ -46,7 +46,7 @@ class DualAscent:
             run.mu = state.mu
             if run.record(weights, bounds.primal, bounds.dual):
                 return
-            if self.finish and objective.euclidean and _crawls(run):
+            if self.finish and objective.ridge and _crawls(run):
                 Lbfgs(0.1, state.mu).run(objective, run.weights, run, rng)
                 return
 

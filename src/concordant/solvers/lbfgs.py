@@ -1,11 +1,16 @@
-"""L-BFGS, on the objective where it is smooth and inside a proximal-point method where not."""
+"""L-BFGS, on the objective where it is smooth and inside a proximal-point method where not.
+
+Written out rather than taken from scipy for three things scipy's cannot do: inner products of
+a kernel (the method then works in function space, one product with the kernel a step); a line
+search that costs no pass over the features, because scores are linear in the weights; and a
+stop on the duality gap.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from concordant.solvers.base import Run
 
@@ -40,7 +45,7 @@ class Lbfgs:
     def run(
         self, objective: Any, start: np.ndarray | None, run: Run, rng: np.random.Generator
     ) -> None:
-        weights = objective.start() if start is None else start
+        weights = objective.vector(objective.start() if start is None else start.copy())
         if objective.smooth:
             self._stage(objective, weights, 0.0, None, run)
             return
@@ -52,9 +57,10 @@ class Lbfgs:
             weights, stop = self._stage(objective, weights, strength, centre, run)
             if stop:
                 return
-            centre = objective.dual_point(weights, strength, centre)
+            centre = objective.dual_point(objective.scores(weights), strength, centre)
             run.mu = centre
-            if run.record(weights, objective.primal(weights), objective.dual(centre)):
+            primal = objective.primal(weights.at)
+            if run.record(weights.at, primal, objective.dual(centre)):
                 return
             if run.gap > 0.5 * gap:  # slow: let the next stage move further
                 strength = max(strength / 3.0, floor)
@@ -65,53 +71,117 @@ class Lbfgs:
     def _stage(
         self,
         objective: Any,
-        weights: np.ndarray,
+        weights: Any,
         strength: float,
         centre: np.ndarray | None,
         run: Run,
-    ) -> tuple[np.ndarray, bool]:
+    ) -> tuple[Any, bool]:
         """Minimise one smoothing until its gradient no longer matters or the gap is met."""
-        shape = weights.shape
-        last: dict[str, Any] = {}
-        stop = False
-
-        def function(flat: np.ndarray) -> tuple[float, np.ndarray]:
-            at = flat.reshape(shape)
-            value, gradient, bounds = objective.value_gradient(at, strength, centre)
-            last.update(at=flat.copy(), value=value, gradient=gradient, bounds=bounds)
-            return value, gradient.ravel()
-
-        def callback(intermediate_result: Any) -> None:
-            nonlocal stop
-            if not np.array_equal(intermediate_result.x, last["at"]):
-                function(intermediate_result.x)
-            at = intermediate_result.x.reshape(shape)
-            primal, dual = last["bounds"]
+        scores = objective.scores(weights)
+        loss = objective.loss(scores, strength, centre)
+        pull = objective.pullback(loss)
+        gradient = objective.gradient(weights, pull)
+        pairs: list[tuple[Any, Any, float]] = []
+        moved = False
+        while True:
+            primal, dual = objective.free_bounds(weights, loss, pull)
             # What descent can still gain; the rest of the gap is smoothing.
-            descent = objective.descent_left(last["gradient"])
-            smoothing = primal - last["value"]
-            enough = strength and descent <= 0.2 * max(smoothing, run.tol * abs(primal) / 4.0)
+            descent = objective.descent_left(gradient)
+            smoothing = max(loss.upper - loss.value, run.tol * abs(primal) / 4.0)
+            enough = moved and strength > 0.0 and descent <= 0.2 * smoothing
             ripe = descent <= 0.5 * run.tol * abs(primal) or run.n_iter % 50 == 49
             if objective.has_intercept and ripe and not enough:
-                dual = objective.dual(objective.dual_point(at, strength, centre))
-            stop = run.record(at, primal, dual)
-            if stop or enough:
-                raise StopIteration
+                dual = objective.dual(objective.dual_point(scores, strength, centre))
+            if run.record(weights.at, primal, dual):
+                return weights, True
+            if enough:
+                return weights, False
+            direction = _direction(gradient, pairs)
+            step, loss, scores = _search(
+                objective,
+                weights,
+                gradient,
+                direction,
+                scores,
+                loss,
+                strength,
+                centre,
+                1.0 if pairs else 0.0,
+            )
+            if step == 0.0:
+                if strength == 0.0:
+                    run.reason = STALLED
+                    dual = objective.dual(objective.dual_point(scores))
+                    run.record(weights.at, primal, dual)
+                return weights, False
+            weights, moved = weights.plus(step, direction), True
+            pull = objective.pullback(loss)
+            old, gradient = gradient, objective.gradient(weights, pull)
+            move, change = direction.times(step), gradient.plus(-1.0, old)
+            curvature = move.dot(change)
+            if curvature > 1e-14 * change.dot(change):
+                pairs = [*pairs[-self.memory + 1 :], (move, change, curvature)]
 
-        limit = max(run.max_iter - run.n_iter, 1)
-        options = {"maxiter": limit, "maxfun": 20 * limit, "maxcor": self.memory, "maxls": 50}
-        result = minimize(
-            function,
-            weights.ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            callback=callback,
-            options=options | {"ftol": 0.0, "gtol": 0.0},
-        )
-        weights = result.x.reshape(shape)
-        if strength == 0.0 and not stop and run.n_iter < run.max_iter:
-            # Descent ended at machine precision: one last certificate.
-            primal = objective.value_gradient(weights)[2].primal
-            if not run.record(weights, primal, objective.dual(objective.dual_point(weights))):
-                run.reason = STALLED
-        return weights, stop
+
+def _direction(gradient: Any, pairs: list[tuple[Any, Any, float]]) -> Any:
+    """Minus the inverse Hessian's estimate times the gradient (two-loop recursion)."""
+    out = gradient.times(-1.0)
+    shares = []
+    for move, change, curvature in reversed(pairs):
+        share = move.dot(out) / curvature
+        shares.append(share)
+        out = out.plus(-share, change)
+    if pairs:
+        _, change, curvature = pairs[-1]
+        out = out.times(curvature / change.dot(change))
+    for (move, change, curvature), share in zip(pairs, reversed(shares)):
+        out = out.plus(share - change.dot(out) / curvature, move)
+    return out
+
+
+def _search(
+    objective: Any,
+    weights: Any,
+    gradient: Any,
+    direction: Any,
+    scores: np.ndarray,
+    loss: Any,
+    strength: float,
+    centre: np.ndarray | None,
+    first: float,
+) -> tuple[float, Any, np.ndarray]:
+    """A step along `direction` that descends and flattens the slope (Wolfe's conditions).
+
+    `first` is the first step to try; 0 asks for a guess from the curvature.
+
+    The penalty is a parabola along the way and scores move on a line, so a trial costs one
+    evaluation of the surrogates. Returns a step of 0 where none can be found.
+    """
+    slope = gradient.dot(direction)
+    if not slope < 0.0:
+        return 0.0, loss, scores
+    along = objective.scores(direction)
+    bend = objective.penalty.l2 * objective.square(direction)
+    tilt = slope - float(np.vdot(loss.residual, along))  # the penalty's share of the slope
+    noise = 1e-13 * abs(loss.value)
+    low, low_slope, high, high_slope = 0.0, slope, np.inf, np.inf
+    step = first or -slope / (bend + objective.curvature(along))
+    for _ in range(40):
+        moved = scores + step * along
+        trial = objective.loss(moved, strength, centre)
+        new_slope = tilt + step * bend + float(np.vdot(trial.residual, along))
+        gained = trial.value - loss.value + step * tilt + 0.5 * step**2 * bend
+        if gained > 1e-4 * step * slope + noise or new_slope > -0.9 * slope:
+            high, high_slope = step, new_slope
+        elif new_slope < 0.9 * slope:
+            low, low_slope = step, new_slope
+        else:
+            return step, trial, moved
+        if np.isinf(high):
+            step *= 4.0
+        else:
+            share = -low_slope / (high_slope - low_slope) if high_slope > 0.0 else 0.5
+            step = low + min(max(share, 0.1), 0.9) * (high - low)
+            if high - low <= 1e-12 * high:
+                break
+    return 0.0, loss, scores

@@ -36,7 +36,7 @@ class Fista:
     ) -> tuple[np.ndarray, float, bool]:
         point, momentum, previous_total = weights, 1.0, np.inf
         for iteration in range(1, 100_000):
-            value, gradient, _, _ = objective.loss_gradient(point, strength)
+            value, gradient = objective.loss_gradient(point, strength)
             new, step, total = self._descend(objective, point, value, gradient, strength, step)
             move = float(np.abs(new - weights).max(initial=0.0))
             if total > previous_total:  # the momentum overshot: restart it
@@ -46,8 +46,9 @@ class Fista:
             weights, momentum, previous_total = new, faster, total
             step *= 1.1
             if iteration % 10 == 0 or move == 0.0:
-                primal = objective.primal(weights)
-                dual = objective.dual(objective.dual_point(weights, strength))
+                scores = objective.scores(objective.vector(weights))
+                primal = objective.primal(weights, scores)
+                dual = objective.dual(objective.dual_point(scores, strength))
                 if run.record(weights, primal, dual):
                     return weights, step, True
                 smoothing = primal - total

@@ -16,6 +16,9 @@ import numpy as np
 class PartLoss(ABC):
     """A loss as a bilinear form on parts: the expected loss of ``p`` against ``q``."""
 
+    #: Size of a score difference that matters: the largest cost of a part.
+    scale: float = 1.0
+
     @abstractmethod
     def of_actions(self, q: np.ndarray) -> np.ndarray:
         """Cost of each action part when the truth is distributed as `q`."""
@@ -23,6 +26,13 @@ class PartLoss(ABC):
     @abstractmethod
     def of_truths(self, p: np.ndarray) -> np.ndarray:
         """Cost of each truth part when the action is distributed as `p`."""
+
+    def on(self, structure: Structure) -> PartLoss:
+        """The same loss for another batch, such as some of the examples.
+
+        A loss that knows how the parts of its batch are laid out must say how here.
+        """
+        return self
 
 
 class Structure(ABC):
@@ -40,15 +50,21 @@ class Structure(ABC):
 
     @abstractmethod
     def dot(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Inner product of two part arrays within each example, ``(n_examples,)``."""
+        """Inner product of two part arrays within each example, ``(n_examples,)``.
+
+        The ordinary one: oracles that mix answers of one example use matrix products.
+        """
 
     @abstractmethod
     def scale(self, factor: np.ndarray, a: np.ndarray) -> np.ndarray:
         """A part array with each example multiplied by its own factor."""
 
     @abstractmethod
-    def take(self, rows: slice) -> tuple[Structure, slice | np.ndarray]:
-        """The sub-batch of some examples, and the index of their parts in the whole array."""
+    def take(self, rows: slice | np.ndarray) -> tuple[Structure, slice | np.ndarray]:
+        """The sub-batch of some examples, and the index of their parts in the whole array.
+
+        Any indices make a batch, in their order and with repetitions.
+        """
 
     @abstractmethod
     def argmax(self, scores: np.ndarray) -> np.ndarray:

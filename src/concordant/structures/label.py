@@ -24,6 +24,7 @@ class LabelCosts(PartLoss):
             own = self.costs[labels, labels] <= self.costs.min(axis=0)
             cheapest = np.where(own, labels, cheapest)
         self.own_action = labels if self.actions_are_labels else cheapest
+        self.scale = max(float(self.costs.max()), 1e-300)
 
     @property
     def is_zero_one(self) -> bool:
@@ -69,8 +70,10 @@ class Label(Structure):
     def scale(self, factor: np.ndarray, a: np.ndarray) -> np.ndarray:
         return factor[:, None] * a
 
-    def take(self, rows: slice) -> tuple[Label, slice]:
-        return Label(len(range(*rows.indices(self.n_examples))), self.n_classes), rows
+    def take(self, rows: slice | np.ndarray) -> tuple[Label, slice | np.ndarray]:
+        whole = range(self.n_examples)
+        n = len(whole[rows]) if isinstance(rows, slice) else len(rows)
+        return Label(n, self.n_classes), rows
 
     def argmax(self, scores: np.ndarray) -> np.ndarray:
         return self.parts(scores.argmax(axis=1))

@@ -158,8 +158,10 @@ class Route:
         self.structure = structure
         self.loss = loss
 
-    #: Size of a score difference that matters to the loss.
-    scale: float = 1.0
+    @property
+    def scale(self) -> float:
+        """Size of a score difference that matters to the loss."""
+        return self.loss.scale
 
     def parts(self, target: Any) -> np.ndarray:
         return self.structure.parts(target)
@@ -172,13 +174,17 @@ class Route:
         strength: float | np.ndarray = 0.0,
         centre: np.ndarray | None = None,
     ) -> Solution:
-        """The one question; see the module's docstring."""
+        """The one question; see the module's docstring.
+
+        Here `centre` must be a point of the route's polytope (or None, for 0): the search for
+        the proximal solution starts from it.
+        """
         from concordant.oracles.frank_wolfe import proximal_step
 
         w = self.weights(weight)
         if not np.any(strength):
             return self.surrogate.maximise(self.structure, self.loss, scores, target, w)
-        return proximal_step(self, scores, target, w, np.asarray(strength, dtype=float), centre)
+        return Solution(*proximal_step(self, scores, target, w, strength, centre))
 
     def weights(self, weight: np.ndarray | None) -> np.ndarray:
         if weight is None:
@@ -196,15 +202,25 @@ class Route:
         self, scores: np.ndarray, target: Any, weight: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Surrogate value of each example and its gradient in the scores."""
-        truth = self.parts(target)
         upper, mu, _ = self.solve(scores, target, weight)
-        value = upper - self.structure.dot(scores, truth) + self.constant(weight)
-        return value, mu - truth
+        value = upper - self.at(scores, target) + self.constant(weight)
+        return value, self.residual(mu, target)
 
-    def take(self, rows: slice) -> tuple[Route, slice | np.ndarray]:
+    #: `upper` of `solve` with strength 0 is the value attained, not only a bound on it.
+    exact = False
+
+    def at(self, scores: np.ndarray, target: Any) -> np.ndarray:
+        """``<scores, parts(y)>`` of each example."""
+        return self.structure.dot(scores, self.parts(target))
+
+    def residual(self, mu: np.ndarray, target: Any) -> np.ndarray:
+        """``mu - parts(y)``. May reuse the memory of `mu`."""
+        return mu - self.parts(target)
+
+    def take(self, rows: slice | np.ndarray) -> tuple[Route, slice | np.ndarray]:
         """The route on some of the examples, and where their parts lie."""
         structure, where = self.structure.take(rows)
-        return Route(self.surrogate, structure, self.loss), where
+        return Route(self.surrogate, structure, self.loss.on(structure)), where
 
 
 class LabelRoute(Route):
@@ -223,7 +239,6 @@ class LabelRoute(Route):
     ):
         super().__init__(surrogate, structure, loss)
         self.block = block
-        self.scale = max(float(loss.costs.max()), 1e-300)
         self.executor = executor or SERIAL
 
     def solve(
@@ -266,11 +281,42 @@ class LabelRoute(Route):
         self.executor.map(run, chunks(n))
         return out
 
-    def weights(self, weight: np.ndarray | None) -> np.ndarray:
-        if weight is None:
-            return np.ones(self.structure.n_examples)
-        return np.ascontiguousarray(weight, dtype=float)
+    exact = True
 
-    def take(self, rows: slice) -> tuple[LabelRoute, slice | np.ndarray]:
+    def values(
+        self, scores: np.ndarray, target: np.ndarray, weight: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        from concordant.oracles.blocks import value_rows
+
+        scores = np.ascontiguousarray(scores, dtype=float)
+        target = np.ascontiguousarray(target, dtype=np.int64)
+        w = self.weights(weight)
+        value, gradient = np.empty(len(scores)), np.empty_like(scores)
+        function, params, costs, scratch = self.block
+
+        def run(rows: slice) -> None:
+            value_rows(
+                function,
+                scores[rows],
+                target[rows],
+                w[rows],
+                params,
+                costs,
+                np.empty(scratch),
+                value[rows],
+                gradient[rows],
+            )
+
+        self.executor.map(run, chunks(len(scores)))
+        return value + self.constant(weight), gradient
+
+    def at(self, scores: np.ndarray, target: np.ndarray) -> np.ndarray:
+        return scores[np.arange(len(scores)), target]
+
+    def residual(self, mu: np.ndarray, target: np.ndarray) -> np.ndarray:
+        mu[np.arange(len(mu)), target] -= 1.0
+        return mu
+
+    def take(self, rows: slice | np.ndarray) -> tuple[LabelRoute, slice | np.ndarray]:
         structure, where = self.structure.take(rows)
         return LabelRoute(self.surrogate, structure, self.loss, self.block), where

@@ -19,6 +19,10 @@ class Hybrid(Surrogate):
     ``alpha > 1 - (D1 - D2)/(1 - 2 D1)`` (their Theorem 1). A loss weight multiplies the loss
     inside the hinge and the whole of the log part, which has no loss inside.
 
+    On structures other than labels it offers values and subgradients for every alpha, but dual
+    methods and certificates only at 0 and 1: between them ``mu`` must be split into a log part
+    and a hinge part, which for labels has a closed form.
+
     Parameters
     ----------
     alpha : float, default=0.5
@@ -67,7 +71,7 @@ class Hybrid(Surrogate):
         self, structure: Structure, loss: PartLoss, mu: np.ndarray, target: Any, w: np.ndarray
     ) -> np.ndarray:
         if not isinstance(loss, LabelCosts):
-            raise TypeError("the hybrid's bonus needs the split of mu into its two parts")
+            return self._bonus_of_one(structure, loss, mu, target, w)
         from concordant.oracles.entropy import split_rows
 
         rest = (1.0 - self.mass(w))[:, None] * structure.parts(target)
@@ -83,6 +87,23 @@ class Hybrid(Surrogate):
             out,
         )
         return out
+
+    def _bonus_of_one(
+        self, structure: Structure, loss: PartLoss, mu: np.ndarray, target: Any, w: np.ndarray
+    ) -> np.ndarray:
+        """The bonus on a structure at the ends, where mu has nothing to split."""
+        alpha = self._share()
+        if alpha == 0.0:
+            return Hinge().bonus(structure, loss, mu, target, w)
+        if alpha < 1.0:
+            raise TypeError(
+                "on structures the hybrid has values and gradients but no certificate for "
+                "0 < alpha < 1: its bonus needs the split of mu into a log and a hinge part"
+            )
+        rest = structure.scale(1.0 - w, structure.parts(target))
+        positive = np.where(w > 0.0, w, 1.0)
+        free = structure.scale(1.0 / positive, mu - rest)
+        return w * structure.entropy(free)
 
     def mass(self, w: np.ndarray) -> np.ndarray:
         return self._share() * w + (1.0 - self._share())

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.oracles.blocks import kernel
+from concordant.oracles.blocks import kernel, reduction
 from concordant.oracles.games.zero_one import cap, greedy
 from concordant.oracles.simplex import (
     clip_into,
     clip_root,
     dot,
     largest,
+    lower,
     project,
     smoothed_scores,
     threshold,
@@ -41,7 +42,10 @@ def scratch(n_actions, n_classes):
 
 @kernel
 def play(scores, params, costs, work, p, q):
-    return solve(scores, params[0], params[1], work, p, q)
+    k = scores.shape[0]
+    x = work[:k]
+    top = lower(scores, x)
+    return top + solve(x, params[0], params[1], work[k:], p, q)
 
 
 @kernel
@@ -104,38 +108,78 @@ def spread_over_top(scores, level, m, alpha, q):
 def solve_pair(scores, cost, alpha, p, q):
     """alpha <= 1/2: only the two largest scores matter."""
     k = scores.shape[0]
-    first, second = scores[0], -np.inf
-    for j in range(1, k):
-        second = max(second, min(first, scores[j]))
-        first = max(first, scores[j])
-    i1, i2 = -1, -1
-    for j in range(k):
-        p[j] = 0.0
-        q[j] = 0.0
-        if scores[j] == first and i1 < 0:
-            i1 = j
-        elif scores[j] == second:
-            i2 = j
-    lead = (first - second) / cost
-    if lead >= 1.0:
-        p[i1] = 1.0
-        p[k] = 0.0
-        q[i1] = 1.0
-        return first
-    p[i1] = lead
+    value, _, lead = pair_adversary(scores, cost, alpha, q)
+    top, best = largest(scores), 0
+    while scores[best] != top:
+        best += 1
+    p[:] = 0.0
+    p[best] = lead
     p[k] = 1.0 - lead
-    q[i1] = 1.0 - alpha
-    q[i2] = alpha
-    return first + alpha * (cost - (first - second))
+    return value
+
+
+@kernel
+def pair_adversary(scores, cost, alpha, q):
+    """Value, bonus, and how much of p the leading label gets."""
+    first, second = top_two(scores)
+    lead = (first - second) / cost
+    pure = lead >= 1.0
+    share = 1.0 if pure else 1.0 - alpha
+    played = first if pure else second
+    places = mark(scores, first, share, played, 1.0 - share, q)
+    if first == second or places != (1 if pure else 2):
+        break_ties(scores, first, share, played, 1.0 - share, q)
+    if pure:
+        return first, 0.0, 1.0
+    return first + alpha * (cost - (first - second)), alpha * cost, lead
+
+
+@kernel
+def top_two(x):
+    """The two largest entries, without branches, which random scores would mispredict."""
+    first, second = x[0], -np.inf
+    for j in range(1, x.shape[0]):
+        second = max(second, min(first, x[j]))
+        first = max(first, x[j])
+    return first, second
+
+
+@reduction
+def mark(x, first, share, second, rest, out):
+    """Write `share` where x is `first`, `rest` where it is `second`; count the places."""
+    places = 0
+    for j in range(x.shape[0]):
+        out[j] = share if x[j] == first else (rest if x[j] == second else 0.0)
+        places += 1 if x[j] >= second else 0
+    return places
+
+
+@kernel
+def break_ties(x, first, share, second, rest, out):
+    """The same with `share` and `rest` on the first places only."""
+    i1 = -1
+    for j in range(x.shape[0]):
+        out[j] = 0.0
+        if x[j] == first and i1 < 0:
+            out[j] = share
+            i1 = j
+        elif x[j] == second and rest > 0.0:
+            out[j] = rest
+            rest = 0.0
 
 
 @kernel
 def block(scores, target, weight, params, costs, strength, centre, work, mu):
     k = scores.shape[0]
     cost, alpha = weight * params[0], params[1]
+    if strength == 0.0 and alpha <= 0.5 and cost > 0.0:
+        value, bonus, _ = pair_adversary(scores, cost, alpha, mu)
+        return value, bonus
     if strength == 0.0:
-        value = solve(scores, cost, alpha, work[k : 2 * k], work[2 * k : 3 * k + 1], mu)
-        return value, value - dot(scores, mu)
+        x = work[:k]
+        top = lower(scores, x)
+        value = solve(x, cost, alpha, work[k : 2 * k], work[2 * k : 3 * k + 1], mu)
+        return top + value, value - dot(x, mu)
     x = work[:k]
     smoothed_scores(scores, strength, centre, x)
     if cost == 0.0:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.oracles.blocks import kernel
+from concordant.oracles.blocks import kernel, reduction
 from concordant.oracles.games.zero_one import greedy
 from concordant.oracles.simplex import dot, largest, smoothed_scores, threshold
 
@@ -33,14 +33,15 @@ def recognise(costs):
             scale = costs[0, 1]
             if scale > 0 and np.array_equal(costs, scale * distance**power):
                 return (shape, scale)
-    slopes = np.diff(costs, axis=0)
-    if r == 2 or (np.diff(slopes, axis=0) >= 0).all():
+    bends = np.diff(costs, n=2, axis=0)
+    rounding = 4e-16 * costs.max()  # a pinball's straight pieces are not quite straight
+    if r == 2 or (bends >= -rounding).all():
         return (GENERAL, 1.0)
     return None
 
 
 def scratch(n_actions, n_classes):
-    return n_actions + 3 * n_classes
+    return n_actions + 4 * n_classes
 
 
 @kernel
@@ -71,14 +72,24 @@ def mix(m, p):
 
 @kernel
 def solve_absolute(scores, scale, p, q):
-    """``max_i (f_i - i)`` at i*, ``max_j (f_j + j)`` at j*: the value is their mean, q puts
-    half on each, and the mean of p is half their difference, which lies between i* and j*.
+    """The mean of p is ``(f_j* - f_i*)/2`` plus the middle of i* and j*, and lies between."""
+    value, i, j = absolute_adversary(scores, scale, q)
+    m = 0.5 * ((scores[j] - scores[i]) / scale + (i + j))
+    mix(min(max(m, float(i)), float(j)), p)
+    return value
+
+
+@kernel
+def absolute_adversary(scores, scale, q):
+    """``max_i (f_i - i)`` at i*, ``max_j (f_j + j)`` at j*: the value is their mean and q puts
+    half on each.
     """
-    low, high = scores[0], scores[0]
+    top = largest(scores)
+    low, high = scores[0] - top, scores[0] - top
     i, j = 0, 0
     for label in range(1, scores.shape[0]):
-        left = scores[label] - scale * label
-        right = scores[label] + scale * label
+        left = (scores[label] - top) - scale * label
+        right = (scores[label] - top) + scale * label
         if left > low:
             low, i = left, label
         if right > high:
@@ -86,65 +97,72 @@ def solve_absolute(scores, scale, p, q):
     q[:] = 0.0
     q[i] += 0.5
     q[j] += 0.5
-    m = 0.5 * ((scores[j] - scores[i]) / scale + (i + j))
-    mix(min(max(m, float(i)), float(j)), p)
-    return 0.5 * (scores[i] + scores[j] + scale * (j - i))
+    return top + 0.5 * ((scores[i] - top) + (scores[j] - top) + scale * (j - i)), i, j
 
 
 @kernel
-def solve_squared(scores, scale, hull, p, q):
-    """Largest of the scores themselves and of ``env(l - 1/2) - l(l-1)``, l = 1..k-1, where
-    env is the upper concave hull of the points ``(j, f_j + j**2)``.
-
-    A concave function less a convex one, both piecewise linear, peaks at a vertex of the one
-    or a kink of the other. The hull edge (i, j) over l - 1/2 carries q.
-    """
-    k = scores.shape[0]
-    size = 0
-    for j in range(k):
-        while size > 1:
-            a, b = int(hull[size - 2]), int(hull[size - 1])
-            before = (scores[b] - scores[a]) + scale * (b - a) * (a + b)
-            after = (scores[j] - scores[b]) + scale * (j - b) * (b + j)
-            if before * (j - b) > after * (b - a):
-                break
-            size -= 1
-        hull[size] = j
-        size += 1
-    best = 0
-    for j in range(1, k):
-        if scores[j] > scores[best]:
-            best = j
-    value, left, right, at, share = scores[best], best, best, -1, 0.0
-    edge = 0
-    for step in range(1, k):
-        while hull[edge + 1] < step:
-            edge += 1
-        i, j = int(hull[edge]), int(hull[edge + 1])
-        w = (step - 0.5 - i) / (j - i)
-        spread = (1.0 - w) * (step - i) * (step - i) + w * (j - step) * (j - step)
-        v = scores[i] + w * (scores[j] - scores[i]) + scale * spread
-        if v > value:
-            value, left, right, at, share = v, i, j, step, w
-    q[:] = 0.0
+def solve_squared(scores, scale, work, p, q):
+    value, left, right, at, _ = squared_adversary(scores, scale, work, q)
     if at < 0:
         p[:] = 0.0
-        p[best] = 1.0
-        q[best] = 1.0
+        p[left] = 1.0
         return value
-    q[left] = 1.0 - share
-    q[right] = share
     m = 0.5 * ((scores[right] - scores[left]) / (scale * (right - left)) + left + right)
     mix(min(max(m, at - 1.0), float(at)), p)
     return value
 
 
 @kernel
-def row_value(scores, top, weight, costs, i):
+def squared_adversary(scores, scale, work, q):
+    """Maximise ``env(x) - max_i (2ix - i**2)`` over the mean x of q, with env the upper concave
+    hull of the points ``(j, f_j + j**2)``, all in units of `scale`.
+
+    A concave function less a convex one with kinks at the half-integers l - 1/2: on a hull
+    edge of slope s the sum turns down at ``l = ceil(s/2)``, if that kink lies on the edge, else
+    at a vertex, where q and p are pure. Returns (value, left end, right end, l, weight of the
+    right end), with l = -1 for a vertex.
+    """
+    k = scores.shape[0]
+    x, g, slope = work[:k], work[k : 2 * k], work[2 * k : 3 * k]
+    top = largest(scores)
+    inverse = 1.0 / scale
+    last = 0
+    x[0], g[0] = 0.0, (scores[0] - top) * inverse
+    for j in range(1, k):
+        here = (scores[j] - top) * inverse + j * j
+        rise = (here - g[last]) / (j - x[last])
+        while last > 0 and rise >= slope[last - 1]:
+            last -= 1
+            rise = (here - g[last]) / (j - x[last])
+        slope[last] = rise
+        last += 1
+        x[last], g[last] = j, here
+    q[:] = 0.0
+    edge = 0
+    while edge < last:
+        turn = np.ceil(0.5 * slope[edge])
+        if turn - 0.5 < x[edge + 1]:
+            break
+        edge += 1
+    left = int(x[edge])
+    if edge == last or turn - 0.5 <= x[edge]:
+        q[left] = 1.0
+        return scores[left], left, left, -1, 0.0
+    right = int(x[edge + 1])
+    w = (turn - 0.5 - left) / (right - left)
+    spread = (1.0 - w) * (turn - left) ** 2 + w * (right - turn) ** 2
+    q[left] = 1.0 - w
+    q[right] = w
+    value = scores[left] + w * (scores[right] - scores[left]) + scale * spread
+    return value, left, right, int(turn), w
+
+
+@reduction
+def row_value(scores, top, weight, row):
     """``max_j f_j + L_ij - top``: what pure row i lets the adversary reach."""
-    value = -np.inf
-    for j in range(scores.shape[0]):
-        value = max(value, (scores[j] - top) + weight * costs[i, j])
+    value = (scores[0] - top) + weight * row[0]
+    for j in range(1, scores.shape[0]):
+        value = max(value, (scores[j] - top) + weight * row[j])
     return value
 
 
@@ -158,12 +176,12 @@ def solve_general(scores, weight, costs, p, q):
     lo, hi = 0, r - 1
     while lo < hi:
         middle = (lo + hi) // 2
-        here = row_value(scores, top, weight, costs, middle)
-        if row_value(scores, top, weight, costs, middle + 1) < here:
+        here = row_value(scores, top, weight, costs[middle])
+        if row_value(scores, top, weight, costs[middle + 1]) < here:
             lo = middle + 1
         else:
             hi = middle
-    best = row_value(scores, top, weight, costs, lo)
+    best = row_value(scores, top, weight, costs[lo])
     value, m, left, right = best, float(lo), -1, -1
     for i in range(max(lo - 1, 0), min(lo + 1, r - 1)):
         v, t, j1, j2 = cell(scores, top, weight, costs, i)
@@ -325,9 +343,8 @@ def prox(scores, weight, costs, strength, centre, work, mu):
 @kernel
 def two_row_bounds(scores, weight, costs, i, t, mu):
     """Upper bound from the predictor's mix, and the bonus ``min_i (L mu)_i``."""
-    r, k = costs.shape
     upper = -np.inf
-    for j in range(k):
+    for j in range(costs.shape[1]):
         cost = costs[i, j] + t * (costs[i + 1, j] - costs[i, j])
         upper = max(upper, scores[j] + weight * cost)
     return upper, weight * least_row(costs, mu)
@@ -349,8 +366,17 @@ def least_row(costs, mu):
 @kernel
 def block(scores, target, weight, params, costs, strength, centre, work, mu):
     if strength == 0.0:
+        if weight > 0.0 and params[0] == ABSOLUTE:
+            value, i, j = absolute_adversary(scores, weight * params[1], mu)
+            return value, 0.5 * weight * params[1] * (j - i)
+        if weight > 0.0 and params[0] == SQUARED:
+            scale = weight * params[1]
+            value, left, right, row, w = squared_adversary(scores, scale, work, mu)
+            if row < 0:
+                return value, 0.0
+            return value, scale * ((1.0 - w) * (row - left) ** 2 + w * (right - row) ** 2)
         p = work[: costs.shape[0]]
         stack = work[costs.shape[0] :]
         value = solve(scores, params, weight, costs, stack, p, mu)
-        return value, value - dot(scores, mu)
+        return value, weight * least_row(costs, mu)
     return prox(scores, weight, costs, strength, centre, work, mu)

@@ -343,5 +343,5 @@ def block(scores, target, weight, params, costs, strength, centre, work, mu):
         r, k = costs.shape
         p = work[2 * k : 2 * k + r]
         value = solve(scores, params, weight, costs, work[2 * k + r :], p, mu)
-        return value, value - dot(scores, mu)
+        return value, weight * least_row(costs, mu)
     return prox(scores, weight, costs, strength, centre, work, mu)

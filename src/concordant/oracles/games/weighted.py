@@ -11,7 +11,7 @@ import numpy as np
 from concordant.oracles.blocks import kernel
 from concordant.oracles.games import matrix
 from concordant.oracles.games.zero_one import greedy
-from concordant.oracles.simplex import dot, largest
+from concordant.oracles.simplex import dot, largest, lower
 
 
 def recognise(costs):
@@ -69,6 +69,8 @@ def solve(scores, each, weight, p, q):
 @kernel
 def block(scores, target, weight, params, costs, strength, centre, work, mu):
     if strength == 0.0:
-        value = solve(scores, params, weight, work[: scores.shape[0]], mu)
-        return value, value - dot(scores, mu)
+        x = work[: scores.shape[0]]
+        top = lower(scores, x)
+        value = solve(x, params, weight, work[x.shape[0] : 2 * x.shape[0]], mu)
+        return top + value, value - dot(x, mu)
     return matrix.prox(scores, weight, costs, strength, centre, work, mu)

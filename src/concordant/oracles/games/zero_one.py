@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from concordant.oracles.blocks import kernel
-from concordant.oracles.simplex import dot, largest, project, smoothed_scores, threshold
+from concordant.oracles.simplex import excess, largest, lower, project, smoothed_scores, threshold
 
 
 def recognise(costs):
@@ -28,7 +28,9 @@ def scratch(n_actions, n_classes):
 
 @kernel
 def play(scores, params, costs, work, p, q):
-    return solve(scores, params[0], p, q)
+    x = work[: scores.shape[0]]
+    top = lower(scores, x)
+    return top + solve(x, params[0], p, q)
 
 
 @kernel
@@ -47,6 +49,19 @@ def solve(scores, cost, p, q):
         p[j] /= total
         q[j] = share if scores[j] > t else 0.0
     return t + cost
+
+
+@kernel
+def adversary(scores, cost, q):
+    """The adversary's side alone: value, and bonus ``cost (1 - 1/m)`` on a support of m."""
+    if cost == 0.0:
+        return greedy(scores, q, q), 0.0
+    t = threshold(scores, cost)
+    number = excess(scores, t)[1]
+    share = 1.0 / number
+    for j in range(scores.shape[0]):
+        q[j] = share if scores[j] > t else 0.0
+    return t + cost, cost * (1.0 - share)
 
 
 @kernel
@@ -72,10 +87,11 @@ def cap(x, cost, strength):
 def block(scores, target, weight, params, costs, strength, centre, work, mu):
     k = scores.shape[0]
     cost = weight * params[0]
-    x, p = work[:k], work[k : 2 * k]
+    x = work[:k]
     if strength == 0.0:
-        value = solve(scores, cost, p, mu)
-        return value, value - dot(scores, mu)
+        top = lower(scores, x)
+        value, bonus = adversary(x, cost, mu)
+        return top + value, bonus
     # Every row of the game is a cap on q: q = projection of min(x, a), where a is the
     # threshold at which the caps' multipliers p sum to one.
     smoothed_scores(scores, strength, centre, x)
