@@ -32,6 +32,8 @@ def conic_optimum(
     sample_weight: ArrayLike | None = None,
     loss_weight: ArrayLike | None = None,
     K: ArrayLike | None = None,
+    l1_ratio: float = 0.0,
+    D: ArrayLike | None = None,
 ) -> tuple[float, Array, Array]:
     """Minimum of ``|W|^2/2 + C sum_i sample_weight_i surrogate_i(W x_i + b)``; W (k, d), b (k,).
 
@@ -42,6 +44,10 @@ def conic_optimum(
     With a kernel matrix ``K`` (n, n), X is ignored (pass None) and the features are
     `kernel_features(K)`: W lives there, ``|W|^2 = sum_j alpha_j' K alpha_j`` for scores
     ``K alpha + b``, and the training scores are ``kernel_features(K) @ W.T + b``.
+
+    ``l1_ratio`` r makes the penalty ``(1 - r) |W|^2/2 + r sum_ja |W_ja|``. ``D`` (k, k) are the
+    costs of acting on label j when y is the truth, by default `label_costs` of L; where actions are
+    labels and a label is not its own cheapest answer, D = L is another choice.
     """
     import cvxpy as cp
 
@@ -59,7 +65,8 @@ def conic_optimum(
     b = cp.Variable(k) if fit_intercept else cp.Constant(np.zeros(k))
     F = X @ W.T + np.ones((n, 1)) @ cp.reshape(b, (1, k), order="C")
     f_y = cp.sum(cp.multiply(truth, F), axis=1)
-    margins = w[:, None] * label_costs(L)[:, y].T  # (n, k): w_i D[j, y_i]
+    D = label_costs(L) if D is None else np.asarray(D, dtype=float)
+    margins = w[:, None] * D[:, y].T  # (n, k): w_i D[j, y_i]
     constraints: list[Any] = []
     if fit_intercept and route not in SHIFTED:
         constraints.append(cp.sum(b) == 0)
@@ -94,7 +101,8 @@ def conic_optimum(
         values = 0.5 * cp.sum(cp.square(F - w[:, None] * truth), axis=1)
     else:
         raise ValueError(f"unknown route {route!r}")
-    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(W) + C * (sw @ values)), constraints)
+    penalty = 0.5 * (1 - l1_ratio) * cp.sum_squares(W) + l1_ratio * cp.sum(cp.abs(W))
+    problem = cp.Problem(cp.Minimize(penalty + C * (sw @ values)), constraints)
     solve_conic(problem)
     return float(problem.value), np.asarray(W.value), np.asarray(b.value)
 

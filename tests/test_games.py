@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant.losses import CostMatrix
+from concordant.losses import LOSSES, CostMatrix, find_loss
 from concordant.oracles import games
 from concordant.oracles.blocks import compile_play, play_rows
 from concordant.oracles.games import find, matrix
-from concordant.registry import LOSSES, find_loss
 from tests.reference import game_certificate, game_exact, game_lp, simplex_violation
 
 ALPHAS = (0.02, 0.3, 0.5, 0.55, 0.6, 2 / 3, 0.75, 0.8, 0.9, 0.99, 1.0, 1.5)
@@ -139,6 +138,16 @@ def test_equilibria_prove_themselves(name):
     assert n_games > 1500
 
 
+@pytest.mark.parametrize("size", [1e-20, 1e-5, 1e7, 1e100])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_unit_of_costs_does_not_matter(name, size):
+    rng = np.random.default_rng(12)
+    for k in (2, 3, 6, 12):
+        costs = size * FAMILIES[name][1](k, rng)
+        scores = size * np.vstack([moderate_scores(k, rng, 6), 30 * moderate_scores(k, rng, 3)])
+        check_certificate(costs, scores, *play(costs, scores))
+
+
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_abstention_at_every_price(alpha):
     rng = np.random.default_rng(1)
@@ -149,15 +158,45 @@ def test_abstention_at_every_price(alpha):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_values_agree_with_linear_programs(name):
+    """16 families x 8 numbers of labels x 80 rows of scores: 10,240 games."""
     rng = np.random.default_rng(2)
-    for k in (1, 2, 3, 5, 8, 12):
+    n_games = 0
+    for k in (1, 2, 3, 4, 5, 7, 9, 12):
         costs = FAMILIES[name][1](k, rng)
-        rows = hard_scores(k, rng, n=1)
-        scores = np.vstack([rows[rng.permutation(len(rows))[:5]], moderate_scores(k, rng, 1)])
+        scores = np.vstack([hard_scores(k, rng), moderate_scores(k, rng, 7)])[-80:]
         value = play(costs, scores)[2]
         for f, v in zip(scores, value, strict=True):
             expected = game_lp(f, costs)[0]
             assert abs(v - expected) <= 1e-9 * max(abs(expected), costs.max(), 1e-300)
+        n_games += len(scores)
+    assert n_games == 640
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("w", [0.0, 1e-9, 1e-3, 0.7, 3.0, 1e6])
+def test_weights_multiply_the_loss_inside_the_game(name, w):
+    """The value with weight w is ``w G(f/w)``, and the gradient is the adversary who gets it."""
+    rng = np.random.default_rng(11)
+    for k in (1, 2, 3, 5, 8):
+        costs, scores = FAMILIES[name][1](k, rng), hard_scores(k, rng, n=1)
+        scores = scores[np.abs(scores).max(axis=1) < 1e100]
+        scores = scores - scores.max(axis=1, keepdims=True)
+        y = rng.integers(0, k, len(scores))
+        weight = np.full(len(scores), w)
+        value, q = cc.surrogates.evaluate(
+            "adversarial", scores, y, loss=CostMatrix(costs), loss_weight=weight
+        )
+        rows = np.arange(len(scores))
+        value += scores[rows, y]
+        q[rows, y] += 1.0
+        assert simplex_violation(q) <= 1e-14
+        expected = w * play(costs, scores / w)[2] if w > 0.0 else np.zeros(len(scores))
+        played = np.where(q > 0.0, q * scores, 0.0).sum(axis=1)
+        attained = played + w * (q @ costs.T).min(axis=1)
+        # `value` was less the true label's score: its rounding is of that size
+        slack = TOLERANCE * w * costs.max() + 4e-16 * np.abs(scores[rows, y])
+        assert (np.abs(value - expected) <= slack).all()
+        assert (np.abs(attained - expected) <= slack).all()
 
 
 @pytest.mark.parametrize("name", FAMILIES)

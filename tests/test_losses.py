@@ -9,8 +9,16 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from concordant.losses import Absolute, Abstain, CostMatrix, LabelLoss, Squared, ZeroOne
-from concordant.registry import LOSSES, find_loss
+from concordant.losses import (
+    LOSSES,
+    Absolute,
+    Abstain,
+    CostMatrix,
+    LabelLoss,
+    Squared,
+    ZeroOne,
+    find_loss,
+)
 
 TRIAGE = [[0.0, 9.0], [1.0, 0.0], [2.0, 2.0]]
 SQUARE = [[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [9.0, 3.0, 0.0]]
@@ -247,7 +255,7 @@ def test_a_class_without_a_column_is_named():
 
 
 def test_unknown_losses_are_named_with_the_known_ones():
-    with pytest.raises(ValueError, match="unknown loss 'zero-one'.*zero_one"):
+    with pytest.raises(ValueError, match=r"unknown loss 'zero-one'.*zero_one"):
         find_loss("zero-one")
     with pytest.raises(TypeError, match="got ndarray"):
         find_loss(np.eye(2))

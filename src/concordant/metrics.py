@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from concordant.losses import LabelLoss
-from concordant.registry import find_loss
+from concordant.losses import LabelLoss, find_loss
 
 
 def _codes(values: np.ndarray, names: np.ndarray, what: str) -> np.ndarray:

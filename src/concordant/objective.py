@@ -316,6 +316,46 @@ class Objective:
         self.scorer.free(weights)[...] = self.scorer.free(state.weights)
         return weights
 
+    # Some of the examples, the others at rest at mu = parts(y), where they pull at no weight.
+
+    def restrict(self, rows: np.ndarray) -> Objective:
+        """The training problem of these examples alone."""
+        scorer = self.scorer.restrict(rows)
+        scorer.executor = self.executor
+        return Objective(
+            scorer,
+            self.route.take(rows)[0],
+            self.target[rows],
+            self.weight[rows],
+            self.loss_weight[rows],
+            self.penalty,
+            self.executor,
+        )
+
+    def narrow(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Weights for the problem of these examples, as near as it has them."""
+        return self.scorer.narrow(weights, rows)
+
+    def widen(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Weights of the problem of these examples as weights of this one."""
+        return self.scorer.widen(weights, rows)
+
+    def rest_point(self) -> np.ndarray:
+        """The dual point at which every example rests."""
+        return self.route.parts(self.target)
+
+    def rest_value(self, rows: np.ndarray) -> float:
+        """What these examples add to the dual while they rest."""
+        route, _ = self.route.take(rows)
+        w = self.loss_weight[rows]
+        bonus = route.bonus(route.parts(self.target[rows]), self.target[rows], w)
+        return float(self.weight[rows] @ (bonus + route.constant(w)))
+
+    def moving(self, mu: np.ndarray) -> np.ndarray:
+        """The examples that do not rest at this dual point."""
+        residual = self.route.residual(mu.copy(), self.target)
+        return np.flatnonzero(self.route.structure.dot(residual, residual) > 0.0)
+
     # The penalty, for methods that treat it apart.
 
     def penalty_value(self, weights: np.ndarray) -> float:
@@ -342,11 +382,18 @@ class Objective:
 
     def primal(self, weights: np.ndarray, scores: np.ndarray | None = None) -> float:
         """The objective at `weights`."""
+        return self.primal_values(weights, scores)[0]
+
+    def primal_values(
+        self, weights: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[float, np.ndarray]:
+        """The objective, and the surrogate of each example."""
         scores = self.scorer.scores(weights) if scores is None else scores
         upper = self.route.solve(scores, self.target, self.loss_weight).upper
         values = upper - self.route.at(scores, self.target)
         values += self.route.constant(self.loss_weight)
-        return float(self.weight @ values) + self.scorer.penalty_value(self.penalty, weights)
+        penalty = self.scorer.penalty_value(self.penalty, weights, scores)
+        return float(self.weight @ values) + penalty, values
 
     def dual_point(
         self, scores: np.ndarray, strength: float = 0.0, centre: np.ndarray | None = None

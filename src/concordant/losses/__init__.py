@@ -2,5 +2,15 @@
 
 from concordant.losses.base import LabelLoss
 from concordant.losses.labels import Absolute, Abstain, CostMatrix, Squared, ZeroOne
+from concordant.losses.names import LOSSES, find_loss
 
-__all__ = ["Absolute", "Abstain", "CostMatrix", "LabelLoss", "Squared", "ZeroOne"]
+__all__ = [
+    "LOSSES",
+    "Absolute",
+    "Abstain",
+    "CostMatrix",
+    "LabelLoss",
+    "Squared",
+    "ZeroOne",
+    "find_loss",
+]

@@ -17,7 +17,6 @@ recompiles a solver.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -43,13 +42,13 @@ reduction = njit(
 
 
 @cache
-def compile_block(function: Callable[..., Any]) -> Any:
+def compile_block(function: Any) -> Any:
     """Compile a block, or load it from numba's cache on disk."""
     return cfunc(_BLOCK, cache=True, error_model="numpy")(function.py_func)
 
 
 @cache
-def compile_play(function: Callable[..., Any]) -> Any:
+def compile_play(function: Any) -> Any:
     """The same for ``play(scores, params, costs, work, p, q) -> value`` of a game."""
     return cfunc(_PLAY, cache=True, error_model="numpy")(function.py_func)
 

@@ -41,6 +41,18 @@ class Scorer(ABC):
     def take(self, rows: slice | np.ndarray) -> Scorer:
         """The scorer of some of the examples; indices may repeat."""
 
+    def restrict(self, rows: np.ndarray) -> Scorer:
+        """The scorer of the training problem of these examples alone."""
+        return self.take(rows)
+
+    def narrow(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Weights for `restrict`, as near as it has them."""
+        return weights
+
+    def widen(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Weights of `restrict` that give the same function here."""
+        return weights
+
     #: Weights live in a Euclidean space whose inner product is the penalty's.
     euclidean: bool = True
 
@@ -61,7 +73,10 @@ class Scorer(ABC):
         """`scores`, given the image of the weights."""
         return self.scores(weights)
 
-    def penalty_value(self, penalty: Penalty, weights: np.ndarray) -> float:
+    def penalty_value(
+        self, penalty: Penalty, weights: np.ndarray, scores: np.ndarray | None = None
+    ) -> float:
+        """The penalty of these weights; their `scores` help where they are known."""
         return penalty.value(self.penalised(weights))
 
     def conjugate_value(self, penalty: Penalty, dual: np.ndarray) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from concordant.executor import chunks
 from concordant.penalty import Penalty
 from concordant.scorers.base import Scorer
 
@@ -23,7 +24,8 @@ class KernelScorer(Scorer):
     def __init__(
         self, gram: np.ndarray, n_classes: int, fit_intercept: bool, rows: Any = slice(None)
     ):
-        self.gram = np.ascontiguousarray(gram, dtype=float)
+        precision = np.float32 if gram.dtype == np.float32 else np.float64
+        self.gram = np.ascontiguousarray(gram, dtype=precision)
         self.rows = rows
         self.n_examples, self.n_train = self.gram.shape
         self.n_classes = n_classes
@@ -39,12 +41,16 @@ class KernelScorer(Scorer):
         return weights[self.n_train :]
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
-        beta = weights[: self.n_train]
-        pieces = self.pieces()
-        scores = np.concatenate(
-            self.executor.map(lambda rows: np.asarray(self.gram[rows] @ beta), pieces)
-        )
-        return scores + weights[-1] if self.fit_intercept else scores
+        beta = weights[: self.n_train].astype(self.gram.dtype)
+        out = np.empty((self.n_examples, self.n_classes))
+
+        def run(rows: slice) -> None:
+            out[rows] = self.gram[rows] @ beta
+            if self.fit_intercept:
+                out[rows] += weights[-1]
+
+        self.executor.map(run, self.pieces())
+        return out
 
     def image(self, weights: np.ndarray) -> np.ndarray:
         bare = weights.copy()
@@ -57,8 +63,6 @@ class KernelScorer(Scorer):
         return scores + image[-1] if self.fit_intercept else scores
 
     def pieces(self) -> list[slice]:
-        from concordant.executor import chunks
-
         return chunks(self.n_examples, 512)
 
     def pullback(self, residual: np.ndarray) -> np.ndarray:
@@ -69,15 +73,30 @@ class KernelScorer(Scorer):
         return out
 
     def square_norms(self) -> np.ndarray:
-        return np.diag(self.gram).copy()
+        return np.diag(self.gram).astype(float)
 
     def take(self, rows: slice | np.ndarray) -> KernelScorer:
         return KernelScorer(self.gram[rows], self.n_classes, self.fit_intercept, rows)
 
-    def penalty_value(self, penalty: Penalty, weights: np.ndarray) -> float:
-        bare = weights.copy()
-        self.free(bare)[...] = 0.0
-        return 0.5 * penalty.l2 * float(np.vdot(self.penalised(bare), self.scores(bare)))
+    def restrict(self, rows: np.ndarray) -> KernelScorer:
+        gram = self.gram[np.ix_(rows, rows)]
+        return KernelScorer(gram.astype(float), self.n_classes, self.fit_intercept)
+
+    def narrow(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return np.concatenate([weights[rows], self.free(weights)])
+
+    def widen(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        out = self.start()
+        out[rows] = weights[: len(rows)]
+        self.free(out)[...] = weights[len(rows) :]
+        return out
+
+    def penalty_value(
+        self, penalty: Penalty, weights: np.ndarray, scores: np.ndarray | None = None
+    ) -> float:
+        scores = self.scores(weights) if scores is None else scores
+        image = scores - weights[-1] if self.fit_intercept else scores
+        return 0.5 * penalty.l2 * float(np.vdot(self.penalised(weights), image))
 
     def conjugate_value(self, penalty: Penalty, dual: np.ndarray) -> float:
         return self.penalty_value(penalty, dual)

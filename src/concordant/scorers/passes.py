@@ -129,7 +129,7 @@ def kernel_pass(
     mu, beta, scores, intercept, rest, quiet,
 ):  # fmt: skip
     """As above with scores in place of weights: a change of mu adds a column of the kernel."""
-    n, k = scores.shape
+    k = scores.shape[1]
     f, new, change, scratch = work[:k], work[k : 2 * k], work[2 * k : 3 * k], work[3 * k :]
     for i in order:
         if may_rest(i, rest):

@@ -3,10 +3,13 @@
 from concordant.solvers.base import Result, Run, minimise
 from concordant.solvers.dual import DualAscent
 from concordant.solvers.lbfgs import Lbfgs
+from concordant.solvers.names import SOLVERS, find_solver
 from concordant.solvers.proximal import Fista
 from concordant.solvers.stochastic import AdaGrad, Adam, Pegasos, Sgd
+from concordant.solvers.working_set import WorkingSet
 
 __all__ = [
+    "SOLVERS",
     "AdaGrad",
     "Adam",
     "DualAscent",
@@ -16,5 +19,7 @@ __all__ = [
     "Result",
     "Run",
     "Sgd",
+    "WorkingSet",
+    "find_solver",
     "minimise",
 ]

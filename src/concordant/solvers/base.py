@@ -66,9 +66,9 @@ class Run:
         """The absolute gap at which `tol`, a relative one, is met."""
         return self.tol * abs(self.primal)
 
-    def record(self, weights: np.ndarray, primal: float, dual: float) -> bool:
-        """Note the end of a pass; returns whether to stop."""
-        self.n_iter += 1
+    def record(self, weights: np.ndarray, primal: float, dual: float, passes: int = 1) -> bool:
+        """Note the end of a pass, or of several on some of the data; returns whether to stop."""
+        self.n_iter += passes
         if primal < self.primal or self.weights is None:
             self.primal, self.weights = primal, weights.copy()
         self.dual = max(self.dual, dual)

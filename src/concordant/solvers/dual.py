@@ -12,6 +12,7 @@ import numpy as np
 
 from concordant.solvers.base import Run
 from concordant.solvers.lbfgs import Lbfgs
+from concordant.solvers.proximal import Fista
 
 PATIENCE = 20
 
@@ -21,14 +22,14 @@ class DualAscent:
 
     Coordinate ascent crawls where the data are few against C times their size. When the gap
     closes so slowly that the passes still to come would outnumber those made, a primal method
-    that can start from this dual point takes over.
+    takes over.
 
     Parameters
     ----------
     mu : ndarray, default=None
         Dual point to start from, as an earlier result's `mu`.
     finish : bool, default=True
-        Whether to hand over to `Lbfgs`.
+        Whether to hand over, to `Lbfgs` or under an elastic net to `Fista`.
     """
 
     def __init__(self, mu: np.ndarray | None = None, finish: bool = True):
@@ -46,8 +47,9 @@ class DualAscent:
             run.mu = state.mu
             if run.record(weights, bounds.primal, bounds.dual):
                 return
-            if self.finish and objective.ridge and _crawls(run):
-                Lbfgs(0.1, state.mu).run(objective, run.weights, run, rng)
+            if self.finish and _crawls(run):
+                heir = Lbfgs(0.1, state.mu) if objective.ridge else Fista()
+                heir.run(objective, run.weights, run, rng)
                 return
 
 

@@ -15,6 +15,9 @@ import numpy as np
 from concordant.solvers.base import Run
 
 STALLED = "no further descent"
+#: With intercepts a certificate costs about as much as a step, so one is asked for after this
+#: many steps, and then each time their number has grown by a fifth.
+FIRST_LOOK = 8
 
 
 class Lbfgs:
@@ -82,16 +85,16 @@ class Lbfgs:
         pull = objective.pullback(loss)
         gradient = objective.gradient(weights, pull)
         pairs: list[tuple[Any, Any, float]] = []
-        moved = False
+        moved, next_look = False, run.n_iter + FIRST_LOOK
         while True:
             primal, dual = objective.free_bounds(weights, loss, pull)
             # What descent can still gain; the rest of the gap is smoothing.
             descent = objective.descent_left(gradient)
             smoothing = max(loss.upper - loss.value, run.tol * abs(primal) / 4.0)
             enough = moved and strength > 0.0 and descent <= 0.2 * smoothing
-            ripe = descent <= 0.5 * run.tol * abs(primal) or run.n_iter % 50 == 49
-            if objective.has_intercept and ripe and not enough:
+            if objective.has_intercept and not enough and run.n_iter + 1 >= next_look:
                 dual = objective.dual(objective.dual_point(scores, strength, centre))
+                next_look = run.n_iter + 1 + max(FIRST_LOOK, run.n_iter // 5)
             if run.record(weights.at, primal, dual):
                 return weights, True
             if enough:

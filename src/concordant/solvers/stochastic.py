@@ -6,6 +6,7 @@ the maximisers at the current weights, which is weak but valid.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from concordant.solvers.base import Run
 
 
-class _Stochastic:
+class _Stochastic(ABC):
     """A pass is n / batch steps; subclasses give the update."""
 
     def __init__(self, learning_rate: float = 0.01, batch: int = 32):
@@ -42,11 +43,11 @@ class _Stochastic:
         """State of the method besides the weights."""
         return []
 
+    @abstractmethod
     def update(
         self, weights: np.ndarray, gradient: np.ndarray, step: int, n: int, memory: list[np.ndarray]
     ) -> None:
         """Move `weights` in place. `gradient` is of the whole objective, a sum over n."""
-        raise NotImplementedError
 
 
 class Sgd(_Stochastic):

@@ -7,9 +7,12 @@ from concordant.surrogates.hinge import Hinge
 from concordant.surrogates.hybrid import Hybrid
 from concordant.surrogates.log import Log
 from concordant.surrogates.margins import LeeLinWahba, OneVsRest, WestonWatkins
+from concordant.surrogates.names import ALIASES, SURROGATES, find_surrogate
 from concordant.surrogates.quadratic import Quadratic
 
 __all__ = [
+    "ALIASES",
+    "SURROGATES",
     "Adversarial",
     "Hinge",
     "Hybrid",
@@ -24,4 +27,5 @@ __all__ = [
     "WestonWatkins",
     "equilibrium",
     "evaluate",
+    "find_surrogate",
 ]

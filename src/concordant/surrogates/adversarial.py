@@ -9,7 +9,7 @@ import numpy as np
 from concordant.executor import chunks
 from concordant.losses import ZeroOne
 from concordant.structures import LabelCosts, PartLoss, Structure
-from concordant.surrogates.base import Block, Solution, Surrogate
+from concordant.surrogates.base import Block, Solution, Surrogate, kernel_array
 
 
 class Adversarial(Surrogate):
@@ -56,7 +56,7 @@ class Adversarial(Surrogate):
         from concordant.oracles.games import find
 
         family, params = find(loss.costs)
-        scores = np.ascontiguousarray(scores, dtype=float)
+        scores, costs = kernel_array(scores), kernel_array(loss.costs)
         r, k = loss.costs.shape
         n = len(scores)
         p, q, value = np.empty((n, r)), np.empty((n, k)), np.empty(n)
@@ -66,7 +66,7 @@ class Adversarial(Surrogate):
                 compile_play(family.play),
                 scores[rows],
                 params,
-                loss.costs,
+                costs,
                 work,
                 p[rows],
                 q[rows],

@@ -31,6 +31,11 @@ from concordant.executor import SERIAL, Executor, chunks
 from concordant.structures import Label, LabelCosts, PartLoss, Structure
 
 
+def kernel_array(a: Any) -> np.ndarray:
+    """As compiled code takes it: C-contiguous and writable float64 (read-only is another type)."""
+    return np.require(a, dtype=np.float64, requirements=["C", "W"])
+
+
 class Solution(NamedTuple):
     """Answer of a route: upper bounds (n,), maximisers (part array), bonuses (n,)."""
 
@@ -116,11 +121,15 @@ class Surrogate(BaseEstimator):
     def decision(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray:
         """For labels: an array (n, n_actions) whose largest entry in a row is the action.
 
-        By default the largest score, and the action that label stands for.
+        By default the scores: an action has the largest score among the labels it stands for,
+        minus infinity if there are none.
         """
         if loss.actions_are_labels:
             return scores
-        return -loss.between_labels[scores.argmax(axis=1)] @ np.eye(loss.costs.shape[1])
+        decision = np.full((len(scores), len(loss.costs)), -np.inf)
+        for label, action in enumerate(loss.own_action):
+            decision[:, action] = np.maximum(decision[:, action], scores[:, label])
+        return decision
 
     def has_probabilities(self, loss: Any) -> bool:
         """Whether `probabilities` gives any under this loss."""
@@ -251,7 +260,7 @@ class LabelRoute(Route):
     ) -> Solution:
         from concordant.oracles.blocks import solve_rows
 
-        scores = np.ascontiguousarray(scores, dtype=float)
+        scores = kernel_array(scores)
         n = scores.shape[0]
         target = np.ascontiguousarray(target, dtype=np.int64)
         w = self.weights(weight)
@@ -288,7 +297,7 @@ class LabelRoute(Route):
     ) -> tuple[np.ndarray, np.ndarray]:
         from concordant.oracles.blocks import value_rows
 
-        scores = np.ascontiguousarray(scores, dtype=float)
+        scores = kernel_array(scores)
         target = np.ascontiguousarray(target, dtype=np.int64)
         w = self.weights(weight)
         value, gradient = np.empty(len(scores)), np.empty_like(scores)

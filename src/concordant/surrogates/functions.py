@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from concordant.losses import find_loss
 from concordant.structures import Label, LabelCosts, Structure
 from concordant.surrogates.adversarial import Adversarial
 from concordant.surrogates.base import Surrogate
+from concordant.surrogates.names import find_surrogate
 
 
 def _check_scores(scores: Any) -> np.ndarray:
@@ -46,8 +48,6 @@ def _check_weight(weight: Any, n: int) -> np.ndarray | None:
 
 
 def _costs(loss: Any, k: int) -> LabelCosts:
-    from concordant.registry import find_loss
-
     costs = find_loss(loss).matrix(k)
     return LabelCosts(costs)
 
@@ -94,8 +94,6 @@ def evaluate(
     >>> gradient
     array([[ 0.5, -0.5,  0. ]])
     """
-    from concordant.registry import find_surrogate
-
     surrogate, loss = find_surrogate(surrogate, loss)
     if structure is None:
         scores = _check_scores(scores)

@@ -254,7 +254,7 @@ def kink(scores, top, weight, costs, i, best, q):
     the right is 0, the slope to the left is at most 0 by convexity.
     """
     r = costs.shape[0]
-    slack = 1e-14 * (abs(best) + weight)
+    slack = 1e-14 * (abs(best) + weight * largest(costs[i]))
     j1, j2, right1, left2 = -1, -1, -np.inf, np.inf
     for j in range(scores.shape[0]):
         if (scores[j] - top) + weight * costs[i, j] < best - slack:

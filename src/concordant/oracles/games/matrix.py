@@ -17,6 +17,9 @@ from concordant.oracles.blocks import kernel
 from concordant.oracles.games.zero_one import greedy
 from concordant.oracles.simplex import dot, largest, project, smoothed_scores
 
+#: How far below zero, of numbers of order 1, a step of Lemke's method may go.
+SLACK = 1e-10
+
 
 def recognise(costs):
     """Everything. The constants are the screening table, ``max_a (L_aj - L_ai)`` at (i, j)."""
@@ -219,25 +222,51 @@ def prox(scores, weight, costs, strength, centre, work, mu):
     size = n + r + 2
     table = work[3 * k : 3 * k + size * (size + 2)].reshape((size, size + 2))
     names = work[3 * k + size * (size + 2) : 3 * k + size * (size + 2) + 2 * size + 1]
+    total = 0.0
+    for attempt in range(4):  # (the second was needed once in 10,000 nearly degenerate games)
+        conditions(x, top, kappa, costs, biggest, kept, n, table)
+        if lemke(table, names, SLACK * 10.0 ** (-2 * attempt)):
+            total = read_mixture(table, names, kept, n, mu)
+        if total > 0.5:
+            for j in range(k):
+                mu[j] /= total
+            upper = upper_bound(scores, weight, costs, table, names, n, size)
+            return upper, weight * least_row(costs, mu)
+    project(centre, mu)  # stay: a step not taken is still a valid one
+    return safe_value(scores, weight, costs), weight * least_row(costs, mu)
+
+
+@kernel
+def conditions(x, top, kappa, costs, biggest, kept, n, table):
+    """The table of `prox`, its conditions and variables divided so that all entries and right
+    sides are of order 1 at most, whatever kappa is."""
+    r = costs.shape[0]
+    size = n + r + 2
+    stiff, soft = max(kappa, 1.0), min(kappa, 1.0)
     table[:, :] = 0.0
     for b in range(n):
         j = int(kept[b])
-        table[b, b] = 1.0
+        table[b, b] = 1.0 / stiff
         for i in range(r):
-            cost = costs[i, j] / biggest + 1.0
+            cost = soft * (costs[i, j] / biggest + 1.0)
             table[b, n + i] = -cost
             table[n + i, b] = cost
         table[b, n + r] = 1.0
         table[n + r, b] = -1.0
-        table[b, size + 1] = -(x[j] - top + 1.0)
+        table[b, size + 1] = -(x[j] - top + 1.0) / stiff
     for i in range(r):
         table[n + i, n + r + 1] = -1.0
         table[n + r + 1, n + i] = 1.0
     table[n + r, size + 1] = 1.0
-    table[n + r + 1, size + 1] = -kappa
+    table[n + r + 1, size + 1] = -1.0
     for i in range(size):
         table[i, size] = 1.0
-    solved = lemke(table, names)
+
+
+@kernel
+def read_mixture(table, names, kept, n, mu):
+    """Write q, which should sum to one; returns its sum."""
+    size = table.shape[0]
     mu[:] = 0.0
     total = 0.0
     for i in range(size):
@@ -245,12 +274,19 @@ def prox(scores, weight, costs, strength, centre, work, mu):
         if 0 <= name < n:
             mu[int(kept[name])] = max(table[i, size + 1], 0.0)
             total += mu[int(kept[name])]
-    if not solved or not total > 0.0:
-        mu[:] = centre  # stay: a step not taken is still a valid one
-        return np.inf, weight * least_row(costs, mu)
-    for j in range(k):
-        mu[j] /= total
-    return upper_bound(scores, weight, costs, table, names, n, size), weight * least_row(costs, mu)
+    return total
+
+
+@kernel
+def safe_value(scores, weight, costs):
+    """An upper bound on the game: the best of the predictor's pure strategies."""
+    least = np.inf
+    for i in range(costs.shape[0]):
+        worst = -np.inf
+        for j in range(costs.shape[1]):
+            worst = max(worst, scores[j] + weight * costs[i, j])
+        least = min(least, worst)
+    return least
 
 
 @kernel
@@ -274,7 +310,7 @@ def upper_bound(scores, weight, costs, table, names, n, size):
 
 
 @kernel
-def lemke(table, names):
+def lemke(table, names, slack=SLACK):
     """Lemke's method for ``w = M z + z0 + b``, w and z >= 0 and orthogonal.
 
     `table` is ``[M | 1 | b]``: each row gives a basic variable in terms of the non-basic ones.
@@ -303,22 +339,35 @@ def lemke(table, names):
         column = 0
         while int(names[size + column]) != entering:
             column += 1
-        row, ratio, slope = -1, np.inf, 0.0
-        for i in range(size):
-            if table[i, column] < -1e-11:
-                here = max(table[i, last], 0.0) / -table[i, column]
-                tie = row >= 0 and abs(here - ratio) <= 1e-13 * (1.0 + ratio)
-                if tie:
-                    better = int(names[row]) != 2 * size and (
-                        int(names[i]) == 2 * size or table[i, column] < slope
-                    )
-                else:
-                    better = here < ratio
-                if better:
-                    row, ratio, slope = i, here, table[i, column]
+        row = leaving_row(table, names, column, slack)
         if row < 0:
             return False
     return False
+
+
+@kernel
+def leaving_row(table, names, column, slack):
+    """The row that blocks the entering variable, or -1; z0's row where it is among several.
+
+    Harris's ratio test: rows may go below zero by `slack`, and of those that block no later
+    than that the one with the largest pivot is taken. Nearly equal rows or columns of costs
+    leave pivots of their tiny difference, and dividing by one of those ruins the table.
+    """
+    size, last = table.shape[0], table.shape[0] + 1
+    furthest = np.inf
+    for i in range(size):
+        if table[i, column] < -1e-11:
+            room = max(table[i, last], 0.0) * (1.0 + slack) + slack
+            furthest = min(furthest, room / -table[i, column])
+    row, z0, slope = -1, -1, 0.0
+    for i in range(size):
+        if table[i, column] < -1e-11:
+            if max(table[i, last], 0.0) <= furthest * -table[i, column]:
+                if table[i, column] < slope:
+                    row, slope = i, table[i, column]
+                if int(names[i]) == 2 * size:
+                    z0 = i
+    return z0 if z0 >= 0 and table[z0, column] < 1e-3 * slope else row
 
 
 @kernel
