@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
 
 #: Above this many stored values a sample is taken as it is: finding equal rows costs a sort.
 MERGE_LIMIT = 2_000_000
@@ -19,11 +20,72 @@ class Sample(NamedTuple):
     y: np.ndarray
     weight: np.ndarray
     loss_weight: np.ndarray
-    index: np.ndarray
+    origin: np.ndarray
 
 
-def check_finite(x: Any) -> None:
-    """Name the first cell that is not a number."""
+def training_data(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, loss_weight: Any
+) -> tuple[Sample, np.ndarray]:
+    """The sample to train on and its classes, sorted."""
+    precomputed = estimator.kernel == "precomputed"
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        accept_sparse=False if precomputed else "csr",
+        dtype=np.float64,
+        order="C",
+        ensure_all_finite=False,  # `check_finite` names the cell
+        multi_output=True,
+    )
+    check_finite(X, getattr(estimator, "feature_names_in_", None))
+    if precomputed and X.shape[0] != X.shape[1]:
+        raise ValueError(f"Precomputed matrix must be a square matrix, got shape {X.shape}")
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    weight = check_weights(sample_weight, len(y), "sample_weight")
+    loss_weight = check_weights(loss_weight, len(y), "loss_weight")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every example")
+    used = weight > 0
+    classes, used_codes = np.unique(y[used], return_inverse=True)
+    codes = np.zeros(len(y), dtype=np.int64)
+    codes[used] = used_codes
+    if precomputed:
+        rows = np.flatnonzero(used)
+        x = X if used.all() else X[np.ix_(rows, rows)]
+        return Sample(x, codes[rows], weight[rows], loss_weight[rows], rows), classes
+    return prepare(_canonical(X), codes, weight, loss_weight), classes
+
+
+def features(estimator: Any, X: Any) -> Any:
+    """Features to predict for, like those of training in number, names and kind."""
+    X = validate_data(
+        estimator,
+        X,
+        accept_sparse=False if estimator.kernel == "precomputed" else "csr",
+        dtype=np.float64,
+        ensure_all_finite=False,
+        reset=False,
+    )
+    check_finite(X, getattr(estimator, "feature_names_in_", None))
+    return X
+
+
+def _canonical(x: Any) -> Any:
+    """CSR without repeated cells, with the index type the kernels are compiled for."""
+    if not sp.issparse(x):
+        return x
+    if not x.has_canonical_format:
+        x = x.copy()
+        x.sum_duplicates()
+    if x.indices.dtype == np.int32 and x.indptr.dtype == np.int32:
+        return x
+    return type(x)((x.data, x.indices.astype(np.int32), x.indptr.astype(np.int32)), shape=x.shape)
+
+
+def check_finite(x: Any, names: Any = None) -> None:
+    """Name the first cell that is not a number, by its column's name if there is one."""
     data = x.data if sp.issparse(x) else x
     # A finite sum proves all finite; otherwise (or if the sum overflows) look.
     with np.errstate(all="ignore"):
@@ -40,12 +102,21 @@ def check_finite(x: Any) -> None:
         row, column = (int(v) for v in np.argwhere(bad)[0])
         value = x[row, column]
     what = "NaN" if np.isnan(value) else "infinity"
-    raise ValueError(f"Input X contains {what}, first in row {row}, column {column}.")
+    called = "" if names is None else f" ({names[column]!r})"
+    raise ValueError(f"Input X contains {what}, first in row {row}, column {column}{called}.")
 
 
-def check_weights(weights: Any, x: Any, name: str) -> np.ndarray:
+def check_weights(weights: Any, n: int, name: str) -> np.ndarray:
     """Finite, non-negative weights, one an example; ones if None."""
-    weights = _check_sample_weight(weights, x, dtype=np.float64)
+    if weights is None:
+        return np.ones(n)
+    weights = np.array(weights, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.shape != (n,):
+        raise ValueError(
+            f"{name} must be 1D with one weight a row, shape ({n},), got {weights.shape}"
+        )
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         row = int(bad.argmax())
@@ -70,8 +141,8 @@ def prepare(x: Any, y: np.ndarray, weight: np.ndarray, loss_weight: np.ndarray) 
 
 
 def _rows(sample: Sample, rows: np.ndarray, weight: np.ndarray) -> Sample:
-    x, y, _, loss_weight, index = sample
-    return Sample(x[rows], y[rows], weight[rows], loss_weight[rows], index[rows])
+    x, y, _, loss_weight, origin = sample
+    return Sample(x[rows], y[rows], weight[rows], loss_weight[rows], origin[rows])
 
 
 def _groups(sample: Sample) -> tuple[np.ndarray, np.ndarray]:

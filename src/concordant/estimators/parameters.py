@@ -1,0 +1,75 @@
+"""What the constructor was given, checked when `fit` needs it."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from concordant.estimators.kernels import check_name
+from concordant.losses import LabelLoss, find_loss
+from concordant.penalty import Penalty
+from concordant.surrogates import Surrogate, find_surrogate
+
+RATIOS = {"l2": 0.0, "l1": 1.0, "elasticnet": None}
+
+
+class Parameters(NamedTuple):
+    """Names replaced by objects. A route like Crammer-Singer trains for a loss of its own, while
+    decisions and scores are always for the loss the user gave."""
+
+    surrogate: Surrogate
+    training_loss: LabelLoss
+    loss: LabelLoss
+    penalty: Penalty
+    seed: int
+
+
+def check_parameters(given: Any) -> Parameters:
+    """The estimator's constructor arguments as objects, or an error that names the bad one."""
+    _check_number("C", given.C, lambda v: 0 < v < np.inf, "finite and > 0")
+    _check_number("tol", given.tol, lambda v: 0 <= v < np.inf, "finite and >= 0")
+    _check_number("max_iter", given.max_iter, lambda v: v >= 1, ">= 1", integer=True)
+    if given.n_components is not None:
+        _check_number("n_components", given.n_components, lambda v: v >= 1, ">= 1", integer=True)
+    check_name(given.kernel)
+    if given.n_components is not None and given.kernel == "precomputed":
+        raise ValueError("n_components needs the features, not a precomputed kernel")
+    surrogate, training_loss = find_surrogate(given.surrogate, given.loss)
+    seed = int(check_random_state(given.random_state).randint(2**31 - 1))
+    return Parameters(
+        clone(surrogate),
+        clone(find_loss(training_loss)),
+        clone(find_loss(given.loss)),
+        _check_penalty(given),
+        seed,
+    )
+
+
+def _check_penalty(given: Any) -> Penalty:
+    if given.penalty not in RATIOS:
+        raise ValueError(
+            f"unknown penalty {given.penalty!r}; names are {', '.join(sorted(RATIOS))}"
+        )
+    ratio = RATIOS[given.penalty]
+    if ratio is None:
+        _check_number("l1_ratio", given.l1_ratio, lambda v: 0 <= v <= 1, "between 0 and 1")
+        ratio = float(given.l1_ratio)
+    if ratio and given.kernel is not None and given.n_components is None:
+        raise ValueError(
+            f"penalty={given.penalty!r} needs linear scores; a kernel is penalised by its own "
+            "norm (use penalty='l2', or n_components=... for explicit features)"
+        )
+    return Penalty(1.0 - ratio, ratio)
+
+
+def _check_number(name: str, value: Any, allowed: Any, words: str, integer: bool = False) -> None:
+    kind = numbers.Integral if integer else numbers.Real
+    if not isinstance(value, kind) or isinstance(value, bool):
+        noun = "an integer" if integer else "a number"
+        raise TypeError(f"{name} must be {noun} {words}, got {value!r}")
+    if not allowed(value):
+        raise ValueError(f"{name} must be {words}, got {value!r}")

@@ -1,0 +1,123 @@
+"""From a sample and settled parameters to a certified solution."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from concordant.estimators.data import Sample
+from concordant.estimators.parameters import Parameters
+from concordant.estimators.progress import close, reporter
+from concordant.executor import Executor
+from concordant.objective import Objective
+from concordant.scorers import Scorer
+from concordant.solvers import Result, find_solver, minimise
+from concordant.structures import Label, LabelCosts
+from concordant.surrogates import LabelRoute
+
+
+class Start(NamedTuple):
+    """An earlier solution, and what its dual point was a dual point of."""
+
+    weights: np.ndarray
+    mu: np.ndarray | None
+    problem: tuple[Any, ...]
+
+
+def build_objective(
+    parameters: Parameters,
+    costs: LabelCosts,
+    scorer: Scorer,
+    sample: Sample,
+    C: float,
+    executor: Executor,
+) -> Objective:
+    """The training problem of these examples."""
+    norms = scorer.square_norms()
+    if not np.isfinite(norms).all():
+        row = int(sample.origin[int((~np.isfinite(norms)).argmax())])
+        raise ValueError(f"the values of row {row} are too large: their squares overflow")
+    scorer.executor = executor
+    surrogate = parameters.surrogate
+    structure = Label(len(sample.y), costs.costs.shape[1])
+    route = LabelRoute(surrogate, structure, costs, surrogate.block(costs), executor)
+    weight, loss_weight = C * sample.weight, sample.loss_weight
+    if surrogate.weighs == "example":
+        weight, loss_weight = weight * loss_weight, np.ones_like(weight)
+    return Objective(scorer, route, sample.y, weight, loss_weight, parameters.penalty, executor)
+
+
+def solve(given: Any, objective: Objective, start: Start | None, seed: int) -> Result:
+    """Minimise with the solver and the stopping rule asked for; warn if that rule is not met."""
+    weights, mu = None, None
+    if start is not None and start.weights.shape == objective.start().shape:
+        weights = start.weights
+        # A dual point is one of certain answers under a certain route and loss only.
+        if start.mu is not None and _same(start.problem, problem_of(objective)):
+            mu = start.mu.copy()
+    try:
+        result = minimise(
+            find_solver(given.solver, objective, mu),
+            objective,
+            weights,
+            tol=given.tol,
+            max_iter=given.max_iter,
+            random_state=seed,
+            report=reporter(given.verbose),
+        )
+    finally:
+        close(given.verbose)
+    _warn(result)
+    return result
+
+
+def problem_of(objective: Objective) -> tuple[Any, ...]:
+    """What must be equal for a dual point of one objective to be one of another."""
+    route = objective.route
+    assert isinstance(route, LabelRoute)
+    return (repr(route.surrogate), route.loss.costs, objective.target, objective.loss_weight)
+
+
+def _same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    return a[0] == b[0] and all(np.array_equal(x, y) for x, y in zip(a[1:], b[1:]))
+
+
+def _warn(result: Result) -> None:
+    if result.reason == "tol":
+        return
+    if result.reason == "interrupted":
+        message = (
+            f"interrupted after pass {result.n_iter}; the best model so far is kept, with a "
+            f"certified gap of {result.gap:.3g}"
+        )
+    else:
+        message = (
+            f"stopped ({result.reason}) after {result.n_iter} passes with a certified gap of "
+            f"{result.gap:.3g} at objective {result.objective:.6g}; raise max_iter or tol, "
+            "scale the features, or lower C"
+        )
+    warnings.warn(message, ConvergenceWarning, stacklevel=4)  # where `fit` was called
+
+
+def one_blas_thread() -> Any:
+    """Threads come from our executor only: BLAS threads would change bits with their number."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, user_api="blas")
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """An error inside leaves the estimator as it was before."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
