@@ -24,7 +24,7 @@ class LabelCosts(PartLoss):
             own = self.costs[labels, labels] <= self.costs.min(axis=0)
             cheapest = np.where(own, labels, cheapest)
         self.own_action = labels if self.actions_are_labels else cheapest
-        self.scale = max(float(self.costs.max()), 1e-300)
+        self.scale = float(self.costs.max()) or 1.0  # free of charge: any unit will do
 
     @property
     def is_zero_one(self) -> bool:
@@ -33,12 +33,12 @@ class LabelCosts(PartLoss):
         return self.actions_are_labels and np.array_equal(self.costs, 1.0 - np.eye(k))
 
     @property
-    def right_is_cheapest(self) -> bool:
-        """Actions are labels, and the right one costs strictly less than any other."""
+    def cheapest_when_right(self) -> bool:
+        """Actions are labels, and each costs strictly less when it is right than when not."""
         if not self.actions_are_labels:
             return False
-        others = self.costs + np.diag(np.full(len(self.costs), np.inf))
-        return bool((np.diag(self.costs) < others.min(axis=0)).all())
+        wrong = self.costs + np.diag(np.full(len(self.costs), np.inf))
+        return bool((np.diag(self.costs) < wrong.min(axis=1)).all())
 
     @property
     def between_labels(self) -> np.ndarray:

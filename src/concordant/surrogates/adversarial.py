@@ -16,7 +16,7 @@ class Adversarial(Surrogate):
     """``max_q min_p p'Lq + f'q - f_y``: bonus = least expected loss of any prediction.
 
     Fisher consistent for every loss under equilibrium decoding, and under argmax decoding for
-    every loss whose right answers cost strictly less (Fathony's thesis, Theorems 2.9-2.11).
+    every loss whose answers cost strictly less when right (Fathony's thesis, Theorems 2.9-2.11).
 
     Examples
     --------
@@ -84,17 +84,17 @@ class Adversarial(Surrogate):
         return self.play(loss, scores)[0] if loss.is_zero_one else None
 
     def consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
-        if loss.right_is_cheapest:
+        if loss.cheapest_when_right:
             return (
-                "Consistent for this loss: the right label costs strictly less than any other, "
-                "so the largest score is the best decision in the limit (Fathony 2019, "
-                "Theorems 2.9 and 2.10)."
+                "Consistent for this loss: every answer costs strictly less when it is right than "
+                "when it is wrong, so the largest score is the best decision in the limit "
+                "(Fathony 2019, Theorems 2.9 and 2.10)."
             )
         if loss.actions_are_labels:
             return (
-                "Not covered where predict takes the largest score, because some label is not "
-                "the single cheapest answer when it is the truth; the predictor's equilibrium, "
-                "as given by strategy(), is consistent (Fathony 2019, Theorem 2.11)."
+                "Not covered where predict takes the largest score, because some answer costs no "
+                "less when it is right than when it is wrong; the predictor's equilibrium, as "
+                "given by strategy(), is consistent (Fathony 2019, Theorem 2.11)."
             )
         return (
             "Consistent for this loss: actions are not labels, so predict takes the largest entry "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,13 @@ from concordant.surrogates.log import Log
 class Hybrid(Surrogate):
     """``alpha * log + (1 - alpha) * hinge``.
 
-    Consistent for 0-1 loss at label distributions with ``D1 >= 1/2`` or
-    ``alpha > 1 - (D1 - D2)/(1 - 2 D1)`` (their Theorem 1). A loss weight multiplies the loss
+    Consistent for 0-1 loss at label distributions with ``D1 >= 1/2``, and elsewhere for every
+    alpha above the largest, over t >= 2, of
+
+        (1 - 2 D1 - R_t/t) / (1 - D1 - 1/t),    R_t = 1 - (D1 + ... + Dt),
+
+    where t labels would begin to tie. Their Theorem 1 is the case t = 2, ``1 - (D1 - D2)/(1 - 2
+    D1)``; three or more labels can tie at a larger alpha. A loss weight multiplies the loss
     inside the hinge and the whole of the log part, which has no loss inside.
 
     On structures other than labels it offers values and subgradients for every alpha, but dual
@@ -41,7 +47,7 @@ class Hybrid(Surrogate):
         self.alpha = alpha
 
     def _share(self) -> float:
-        if not 0.0 <= self.alpha <= 1.0:
+        if not (isinstance(self.alpha, numbers.Real) and 0.0 <= self.alpha <= 1.0):
             raise ValueError(f"Hybrid needs 0 <= alpha <= 1, got {self.alpha!r}")
         return float(self.alpha)
 
@@ -117,23 +123,18 @@ class Hybrid(Surrogate):
     def summarise(
         self, loss: LabelCosts, scores: np.ndarray, weight: np.ndarray
     ) -> dict[str, float]:
-        """Share of the sample without a majority label, and the alpha that Theorem 1 asks for
+        """Share of the sample without a majority label, and the alpha that consistency asks for
         there: at its median, and at nine in ten."""
-        if scores.shape[1] < 3:
+        falling = -np.sort(-self.probabilities(loss, scores), axis=1)
+        open_ = falling[:, 0] < 0.5
+        if scores.shape[1] < 3 or not open_.any():
             return {"no_majority": 0.0}
-        top = -np.sort(-self.probabilities(loss, scores), axis=1)
-        open_ = top[:, 0] < 0.5
-        share = float(np.average(open_, weights=weight))
-        if not open_.any():
-            return {"no_majority": 0.0}
-        first, second = top[open_, 0], top[open_, 1]
-        needed = np.clip(1.0 - (first - second) / (1.0 - 2.0 * first), 0.0, 1.0)
-        met = float(np.average(needed < self._share(), weights=weight[open_]))
+        asked = _alpha_asked(falling[open_])
         return {
-            "no_majority": share,
-            "met": met,
-            "median": float(np.median(needed)),
-            "nine_in_ten": float(np.quantile(needed, 0.9)),
+            "no_majority": float(np.average(open_, weights=weight)),
+            "met": float(np.average(asked < self._share(), weights=weight[open_])),
+            "median": float(np.median(asked)),
+            "nine_in_ten": float(np.quantile(asked, 0.9)),
         }
 
     def consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
@@ -143,8 +144,9 @@ class Hybrid(Surrogate):
                 "to be consistent just at alpha = 1, where it is the log route."
             )
         rule = (
-            f"Consistent for 0-1 loss where the top label has probability D1 >= 1/2 or "
-            f"alpha > 1 - (D1 - D2)/(1 - 2 D1); alpha is {self.alpha:g}."
+            "Consistent for 0-1 loss where the top label has probability D1 >= 1/2 or "
+            "alpha > 1 - (D1 - D2)/(1 - 2 D1) (Shi et al. 2015), a bound that rises where three "
+            f"or more labels compete; alpha is {self.alpha:g}."
         )
         if summary["no_majority"] == 0.0:
             return f"{rule} By the fitted probabilities every example has a majority label."
@@ -157,3 +159,16 @@ class Hybrid(Surrogate):
 
     def probabilities(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray:
         return Log().probabilities(loss, scores)
+
+
+def _alpha_asked(falling: np.ndarray) -> np.ndarray:
+    """The alpha of `Hybrid`'s condition at each falling distribution without a majority.
+
+    Labels tied with the first in probability may tie in score: t counts beyond them.
+    """
+    t = np.arange(2, falling.shape[1] + 1)
+    first = falling[:, :1]
+    outside = 1.0 - np.cumsum(falling, axis=1)[:, 1:]
+    asked = (1.0 - 2.0 * first - outside / t) / (1.0 - first - 1.0 / t)
+    asked[falling[:, 1:] == first] = 0.0
+    return np.clip(asked.max(axis=1), 0.0, 1.0)
