@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
 
 from concordant.losses import LabelLoss, find_loss
+
+_NAN = object()  # NaN is not equal to itself, so it needs a stand-in as a key
+
+
+def _key(value: Any) -> Any:
+    return _NAN if isinstance(value, float) and np.isnan(value) else value
 
 
 def _codes(values: np.ndarray, names: np.ndarray, what: str) -> np.ndarray:
@@ -15,12 +22,43 @@ def _codes(values: np.ndarray, names: np.ndarray, what: str) -> np.ndarray:
     codes = np.array([table.get(_key(v), -1) for v in values.tolist()], dtype=np.int64)
     if (codes < 0).any():
         row = int((codes < 0).argmax())
-        raise ValueError(f"row {row}: {values.tolist()[row]!r} is not a known {what}")
+        raise ValueError(
+            f"row {row}: {values.tolist()[row]!r} is not a known {what}; known are "
+            f"{', '.join(map(repr, names.tolist()[:20]))}"
+        )
     return codes
 
 
-def _key(value: Any) -> Any:
-    return "NaN" if isinstance(value, float) and np.isnan(value) else value
+def check_weights(weights: Any, n: int, name: str) -> np.ndarray:
+    """Finite, non-negative weights, one an example; ones if None."""
+    if weights is None:
+        return np.ones(n)
+    weights = np.array(weights, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.shape != (n,):
+        raise ValueError(
+            f"{name} must be 1D with one weight a row, shape ({n},), got {weights.shape}"
+        )
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(f"{name} must be finite and >= 0, but row {row} has {weights[row]}")
+    return weights
+
+
+def check_labels(y: np.ndarray, name: str) -> None:
+    """Labels are all strings or all numbers, none missing; else an error names the row."""
+    if y.dtype.kind in "biuSU":
+        return
+    values = y.tolist()
+    for row, value in enumerate(values):
+        if not isinstance(value, (str, bytes, numbers.Real)) or value != value:
+            raise ValueError(f"Input {name} contains NaN or no label: row {row} has {value!r}")
+        if isinstance(value, numbers.Real) != isinstance(values[0], numbers.Real):
+            raise ValueError(
+                f"{name} mixes strings and numbers: row 0 has {values[0]!r}, row {row} {value!r}"
+            )
 
 
 def action_costs(
@@ -29,6 +67,24 @@ def action_costs(
     """Cost of each prediction, ``(n,)``; `labels` are the classes, sorted."""
     matrix, actions = loss.resolve(labels)
     return matrix[_codes(action, actions, "action"), _codes(y_true, labels, "label")]
+
+
+def weighted_mean(values: np.ndarray, sample_weight: Any) -> float:
+    """Mean of the values, each as often as its weight says."""
+    weight = check_weights(sample_weight, len(values), "sample_weight")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every example")
+    return float(np.average(values, weights=weight))
+
+
+def _column(values: Any, name: str) -> np.ndarray:
+    """A 1-D array that keeps the type of each value: numpy would make 1 and "a" two strings."""
+    column = np.asarray(values)
+    if column.ndim != 1:
+        raise ValueError(f"{name} must be 1-D, got shape {column.shape}")
+    if column.dtype.kind in "SU" and not all(isinstance(v, (str, bytes)) for v in values):
+        column = np.array(list(values), dtype=object)
+    return column
 
 
 def mean_loss(
@@ -57,26 +113,30 @@ def mean_loss(
     0.15
     """
     loss = find_loss(loss)
-    y_true, action = np.asarray(y_true), np.asarray(action)
-    if y_true.ndim != 1 or y_true.shape != action.shape:
-        raise ValueError(f"y_true {y_true.shape} and action {action.shape} must be 1-D and alike")
+    y_true, action = _column(y_true, "y_true"), _column(action, "action")
+    if len(y_true) != len(action):
+        raise ValueError(f"y_true has {len(y_true)} rows, action has {len(action)}")
     if len(y_true) == 0:
         raise ValueError("there are no predictions to score")
-    if labels is None:
-        labels = _labels(y_true, action, loss)
-    each = action_costs(y_true, action, loss, np.unique(np.asarray(labels)))
-    return float(np.average(each, weights=sample_weight))
+    check_labels(y_true, "y_true")
+    labels = (
+        _labels(y_true, action, loss) if labels is None else np.unique(_column(labels, "labels"))
+    )
+    return weighted_mean(action_costs(y_true, action, loss, labels), sample_weight)
 
 
 def _labels(y_true: np.ndarray, action: np.ndarray, loss: LabelLoss) -> np.ndarray:
-    """Classes as far as they can be seen: an action that the loss does not know is a label."""
+    """Classes as far as they can be seen: an action that the loss does not know is a label, if
+    it could be one."""
     named = getattr(loss, "label_names", None)
     if named is not None and named() is not None:
         return np.unique(np.asarray(named()))
     seen = np.unique(y_true)
     actions = {_key(a) for a in loss.resolve(seen)[1].tolist()}
+    kind = (str, bytes) if isinstance(seen.tolist()[0], (str, bytes)) else numbers.Real
     extra = [a for a in action.tolist() if _key(a) not in actions]
-    return np.unique(np.concatenate([seen, np.array(extra, dtype=seen.dtype)])) if extra else seen
+    extra = [a for a in extra if isinstance(a, kind) and a == a]
+    return np.unique(np.array(seen.tolist() + extra)) if extra else seen
 
 
 def make_scorer(loss: Any = "zero_one", **kwargs: Any) -> Any:

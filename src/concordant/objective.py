@@ -142,6 +142,9 @@ class Objective:
         self.stiffness = float(np.mean(self.weight * norms)) / self.route.scale
         #: Typical size of a difference of scores that matters: the largest cost.
         self.scale = self.route.scale
+        #: Typical size of the objective: what it costs to be wrong everywhere.
+        with np.errstate(over="ignore"):
+            self.size = float(self.weight.sum()) * self.scale
         self._pull = max(float(norms.mean()), 1.0) if self.has_intercept else 0.0
 
     # Primal. Scores and their transpose are sums over chunks of data (see `Scorer.pieces`);

@@ -142,7 +142,7 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
             return LinearScorer(self._nystroem(x), n_classes, self.fit_intercept)
         self._kernel = kernel
         gram = kernel(x, x)
-        check_gram(gram, sample.origin)
+        check_gram(gram, sample.origin, ours=not callable(self.kernel))
         return KernelScorer(gram, n_classes, self.fit_intercept)
 
     def _store(

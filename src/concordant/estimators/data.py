@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from concordant.metrics import check_labels, check_weights
+
 #: Above this many stored values a sample is taken as it is: finding equal rows costs a sort.
 MERGE_LIMIT = 2_000_000
 
@@ -42,6 +44,7 @@ def training_data(
     if precomputed and X.shape[0] != X.shape[1]:
         raise ValueError(f"Precomputed matrix must be a square matrix, got shape {X.shape}")
     y = column_or_1d(y, warn=True)
+    check_labels(y, "y")
     check_classification_targets(y)
     weight = check_weights(sample_weight, len(y), "sample_weight")
     loss_weight = check_weights(loss_weight, len(y), "loss_weight")
@@ -104,24 +107,6 @@ def check_finite(x: Any, names: Any = None) -> None:
     what = "NaN" if np.isnan(value) else "infinity"
     called = "" if names is None else f" ({names[column]!r})"
     raise ValueError(f"Input X contains {what}, first in row {row}, column {column}{called}.")
-
-
-def check_weights(weights: Any, n: int, name: str) -> np.ndarray:
-    """Finite, non-negative weights, one an example; ones if None."""
-    if weights is None:
-        return np.ones(n)
-    weights = np.array(weights, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n, float(weights))
-    if weights.shape != (n,):
-        raise ValueError(
-            f"{name} must be 1D with one weight a row, shape ({n},), got {weights.shape}"
-        )
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        row = int(bad.argmax())
-        raise ValueError(f"{name} must be finite and >= 0, but row {row} has {weights[row]}")
-    return weights
 
 
 def prepare(x: Any, y: np.ndarray, weight: np.ndarray, loss_weight: np.ndarray) -> Sample:

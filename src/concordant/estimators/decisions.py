@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from concordant.losses import LabelLoss, find_loss
 from concordant.structures import LabelCosts
@@ -89,13 +89,15 @@ class LabelDecisions:
         Labels that training did not see count where the loss can price them: always under the
         named losses, under a cost matrix if its columns are named.
         """
-        from concordant.metrics import action_costs
+        from concordant.metrics import action_costs, check_labels, weighted_mean
 
-        predicted, y = self.predict(X), np.asarray(y)
+        predicted, y = self.predict(X), column_or_1d(y, warn=True)
+        check_consistent_length(predicted, y)
+        check_labels(y, "y")
         labels = self._known_labels(y)
         largest = float(self._rule.loss.resolve(labels)[0].max())
         each = action_costs(y, predicted, self._rule.loss, labels)
-        mean = float(np.average(each, weights=sample_weight))
+        mean = weighted_mean(each, sample_weight)
         return 1.0 - mean / largest if largest > 0.0 else 1.0
 
     def _known_labels(self, y: np.ndarray) -> np.ndarray:

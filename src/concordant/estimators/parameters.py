@@ -33,6 +33,10 @@ def check_parameters(given: Any) -> Parameters:
     _check_number("C", given.C, lambda v: 0 < v < np.inf, "finite and > 0")
     _check_number("tol", given.tol, lambda v: 0 <= v < np.inf, "finite and >= 0")
     _check_number("max_iter", given.max_iter, lambda v: v >= 1, ">= 1", integer=True)
+    _check_number("degree", given.degree, np.isfinite, "finite")
+    _check_number("coef0", given.coef0, np.isfinite, "finite")
+    if given.n_jobs is not None:
+        _check_number("n_jobs", given.n_jobs, bool, "other than 0 (None: all cores)", integer=True)
     if given.n_components is not None:
         _check_number("n_components", given.n_components, lambda v: v >= 1, ">= 1", integer=True)
     check_name(given.kernel)
@@ -50,7 +54,7 @@ def check_parameters(given: Any) -> Parameters:
 
 
 def _check_penalty(given: Any) -> Penalty:
-    if given.penalty not in RATIOS:
+    if not isinstance(given.penalty, str) or given.penalty not in RATIOS:
         raise ValueError(
             f"unknown penalty {given.penalty!r}; names are {', '.join(sorted(RATIOS))}"
         )
@@ -70,6 +74,6 @@ def _check_number(name: str, value: Any, allowed: Any, words: str, integer: bool
     kind = numbers.Integral if integer else numbers.Real
     if not isinstance(value, kind) or isinstance(value, bool):
         noun = "an integer" if integer else "a number"
-        raise TypeError(f"{name} must be {noun} {words}, got {value!r}")
+        raise TypeError(f"{name} must be {noun}, {words}, got {value!r}")
     if not allowed(value):
         raise ValueError(f"{name} must be {words}, got {value!r}")

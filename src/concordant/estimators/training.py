@@ -46,10 +46,15 @@ def build_objective(
     surrogate = parameters.surrogate
     structure = Label(len(sample.y), costs.costs.shape[1])
     route = LabelRoute(surrogate, structure, costs, surrogate.block(costs), executor)
-    weight, loss_weight = C * sample.weight, sample.loss_weight
+    with np.errstate(over="ignore"):
+        weight, loss_weight = C * sample.weight, sample.loss_weight
     if surrogate.weighs == "example":
         weight, loss_weight = weight * loss_weight, np.ones_like(weight)
-    return Objective(scorer, route, sample.y, weight, loss_weight, parameters.penalty, executor)
+    penalty = parameters.penalty
+    objective = Objective(scorer, route, sample.y, weight, loss_weight, penalty, executor)
+    if not np.isfinite(objective.size):
+        raise _overflow(objective)
+    return objective
 
 
 def solve(given: Any, objective: Objective, start: Start | None, seed: int) -> Result:
@@ -72,8 +77,19 @@ def solve(given: Any, objective: Objective, start: Start | None, seed: int) -> R
         )
     finally:
         close(given.verbose)
+    if not (np.isfinite(result.objective) and np.isfinite(result.weights).all()):
+        raise _overflow(objective)
     _warn(result)
     return result
+
+
+def _overflow(objective: Objective) -> ValueError:
+    weight = objective.weight
+    return ValueError(
+        f"training overflows: C times the sample weights is {weight.min():.3g} to "
+        f"{weight.max():.3g}, the largest cost {objective.scale:.3g}; bring them, or the "
+        "features, nearer to 1"
+    )
 
 
 def problem_of(objective: Objective) -> tuple[Any, ...]:

@@ -69,7 +69,10 @@ class LabelLoss(BaseEstimator):
 
 def check_costs(costs: np.ndarray, name: str = "matrix") -> np.ndarray:
     """A finite, non-negative 2-D float array, or an error naming the first bad cell."""
-    costs = np.array(costs, dtype=float)
+    try:
+        costs = np.array(costs, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers, its rows equally many: {error}") from error
     if costs.ndim != 2 or 0 in costs.shape:
         raise ValueError(f"{name} must be 2-D (n_actions, n_classes), got shape {costs.shape}")
     for bad, what in ((~np.isfinite(costs), "not finite"), (costs < 0, "negative")):

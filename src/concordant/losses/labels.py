@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,7 +75,7 @@ class Abstain(LabelLoss):
         self.label = label
 
     def matrix(self, n_classes: int) -> np.ndarray:
-        if not (np.isfinite(self.cost) and self.cost > 0):
+        if not (isinstance(self.cost, numbers.Real) and 0 < self.cost < np.inf):
             raise ValueError(f"Abstain needs a finite cost > 0, got {self.cost!r}")
         return np.vstack([1.0 - np.eye(n_classes), np.full(n_classes, float(self.cost))])
 
@@ -158,7 +159,7 @@ class CostMatrix(LabelLoss):
         return cls(transposed, actions=actions, labels=labels)
 
     def _costs(self) -> np.ndarray:
-        return check_costs(np.asarray(self._given, dtype=float), "the cost matrix")
+        return check_costs(self._given, "the cost matrix")
 
     def label_names(self) -> list[Any] | None:
         """Labels of the columns, or None if they were not named."""
@@ -211,7 +212,10 @@ class CostMatrix(LabelLoss):
         else:
             unknown = [c for c in classes.tolist() if c not in labels]
             if unknown:
-                raise ValueError(f"the cost matrix has no column for class {unknown[0]!r}")
+                raise ValueError(
+                    f"the cost matrix has no column for class {unknown[0]!r}; its labels are "
+                    f"{', '.join(map(repr, labels))}"
+                )
             costs = self._costs()
         if actions is None:
             square = costs.shape[0] == costs.shape[1]

@@ -20,7 +20,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from numba import cfunc, float64, int64, njit, types
+from numba import carray, cfunc, float64, int64, njit, types
+from numba.extending import intrinsic
 
 _VECTOR = types.Array(float64, 1, "C")
 _MATRIX = types.Array(float64, 2, "C")
@@ -53,6 +54,29 @@ def compile_play(function: Any) -> Any:
     return cfunc(_PLAY, cache=True, error_model="numpy")(function.py_func)
 
 
+def _pointer_to(typing_context, address):
+    """An address as a pointer to floats."""
+    signature = types.CPointer(types.float64)(types.uintp)
+
+    def generate(context, builder, signature, arguments):
+        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+    return signature, generate
+
+
+_pointer: Any = intrinsic(_pointer_to)  # typed: callers give the address only
+
+
+@kernel
+def row(a, i):
+    """``a[i]`` of a C-contiguous matrix that the caller keeps alive.
+
+    A plain ``a[i]`` owns a share of the matrix. Passed to a callback it costs two atomic
+    counts, which stop the processor from overlapping one example with the next.
+    """
+    return carray(_pointer(a.ctypes.data + i * a.strides[0]), (a.shape[1],))
+
+
 @kernel
 def solve_rows(
     block, scores, target, weight, params, costs, strength, centre, work, mu, upper, bonus
@@ -60,16 +84,17 @@ def solve_rows(
     """Run `block` on every row; `weight` and `strength` have one entry an example."""
     for i in range(scores.shape[0]):
         upper[i], bonus[i] = block(
-            scores[i], target[i], weight[i], params, costs, strength[i], centre[i], work, mu[i]
-        )
+            row(scores, i), target[i], weight[i], params, costs, strength[i], row(centre, i), work,
+            row(mu, i),
+        )  # fmt: skip
 
 
 @kernel
 def value_rows(block, scores, target, weight, params, costs, work, value, gradient):
     """Surrogate values (but for their constant) and gradients in the scores."""
     for i in range(scores.shape[0]):
-        y = target[i]
-        upper, _ = block(scores[i], y, weight[i], params, costs, 0.0, scores[i], work, gradient[i])
+        y, here = target[i], row(scores, i)
+        upper, _ = block(here, y, weight[i], params, costs, 0.0, here, work, row(gradient, i))
         value[i] = upper - scores[i, y]
         gradient[i, y] -= 1.0
 
@@ -78,4 +103,4 @@ def value_rows(block, scores, target, weight, params, costs, work, value, gradie
 def play_rows(play, scores, params, costs, work, p, q, value):
     """Solve the game of every row."""
     for i in range(scores.shape[0]):
-        value[i] = play(scores[i], params, costs, work, p[i], q[i])
+        value[i] = play(row(scores, i), params, costs, work, row(p, i), row(q, i))

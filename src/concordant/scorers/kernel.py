@@ -24,8 +24,7 @@ class KernelScorer(Scorer):
     def __init__(
         self, gram: np.ndarray, n_classes: int, fit_intercept: bool, rows: Any = slice(None)
     ):
-        precision = np.float32 if gram.dtype == np.float32 else np.float64
-        self.gram = np.ascontiguousarray(gram, dtype=precision)
+        self.gram = np.ascontiguousarray(gram, dtype=float)
         self.rows = rows
         self.n_examples, self.n_train = self.gram.shape
         self.n_classes = n_classes
@@ -41,7 +40,7 @@ class KernelScorer(Scorer):
         return weights[self.n_train :]
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
-        beta = weights[: self.n_train].astype(self.gram.dtype)
+        beta = weights[: self.n_train]
         out = np.empty((self.n_examples, self.n_classes))
 
         def run(rows: slice) -> None:
@@ -73,14 +72,13 @@ class KernelScorer(Scorer):
         return out
 
     def square_norms(self) -> np.ndarray:
-        return np.diag(self.gram).astype(float)
+        return np.diag(self.gram).copy()
 
     def take(self, rows: slice | np.ndarray) -> KernelScorer:
         return KernelScorer(self.gram[rows], self.n_classes, self.fit_intercept, rows)
 
     def restrict(self, rows: np.ndarray) -> KernelScorer:
-        gram = self.gram[np.ix_(rows, rows)]
-        return KernelScorer(gram.astype(float), self.n_classes, self.fit_intercept)
+        return KernelScorer(self.gram[np.ix_(rows, rows)], self.n_classes, self.fit_intercept)
 
     def narrow(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return np.concatenate([weights[rows], self.free(weights)])

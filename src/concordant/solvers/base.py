@@ -46,6 +46,7 @@ class Run:
     tol: float
     max_iter: int
     report: Callable[[int, float, float, float], None] | None = None
+    floor: float = 0.0
     weights: np.ndarray | None = None
     mu: np.ndarray | None = None
     primal: float = np.inf
@@ -63,8 +64,19 @@ class Run:
 
     @property
     def target(self) -> float:
-        """The absolute gap at which `tol`, a relative one, is met."""
-        return self.tol * abs(self.primal)
+        """The absolute gap at which `tol`, a relative one, is met.
+
+        An objective below `floor` counts as that much: where the optimum is 0, rounding alone
+        would leave a relative gap for ever.
+        """
+        return self.tol * max(abs(self.primal), self.floor)
+
+    def certify(self, objective: Any) -> None:
+        """A lower bound at the best weights, if the solver was stopped before it had one."""
+        if self.gap < np.inf or self.weights is None:
+            return
+        self.dual = objective.bounds_at(self.weights).dual
+        self.history["gap"][-1] = self.gap
 
     def record(self, weights: np.ndarray, primal: float, dual: float, passes: int = 1) -> bool:
         """Note the end of a pass, or of several on some of the data; returns whether to stop."""
@@ -94,12 +106,24 @@ def minimise(
     report: Callable[[int, float, float, float], None] | None = None,
 ) -> Result:
     """Minimise `objective` and certify the answer; an interrupt keeps the best so far."""
-    run = Run(tol, max_iter, report)
+    run = Run(tol, max_iter, report, floor=1e-9 * objective.size)
     try:
-        solver.run(objective, start, run, np.random.default_rng(random_state))
+        if start is None or not _settled(solver, objective, start, run):
+            solver.run(objective, start, run, np.random.default_rng(random_state))
     except KeyboardInterrupt:
         if run.weights is None:
             raise
         run.reason = "interrupted"
+    run.certify(objective)
     assert run.weights is not None
     return Result(run.weights, run.primal, run.gap, run.n_iter, run.reason, run.history, run.mu)
+
+
+def _settled(solver: Solver, objective: Any, start: np.ndarray, run: Run) -> bool:
+    """Put the start on record; whether it is good enough as it is."""
+    run.mu = getattr(solver, "mu", None)
+    if run.mu is None:
+        bounds = objective.bounds_at(start)
+    else:
+        bounds = objective.bounds(start, run.mu)
+    return run.record(start, bounds.primal, bounds.dual)

@@ -30,34 +30,46 @@ class DualAscent:
         Dual point to start from, as an earlier result's `mu`.
     finish : bool, default=True
         Whether to hand over, to `Lbfgs` or under an elastic net to `Fista`.
+    thrifty : bool, default=False
+        Certify only when the number of passes has grown by a tenth: on a kernel a certificate
+        can cost more than a pass.
     """
 
-    def __init__(self, mu: np.ndarray | None = None, finish: bool = True):
+    def __init__(self, mu: np.ndarray | None = None, finish: bool = True, thrifty: bool = False):
         self.mu = mu
         self.finish = finish
+        self.thrifty = thrifty
 
     def run(
         self, objective: Any, start: np.ndarray | None, run: Run, rng: np.random.Generator
     ) -> None:
         state = objective.dual_start(start, self.mu)
+        looks: list[tuple[int, float]] = [(0, np.inf)]
         while True:
-            objective.dual_pass(state, rng.permutation(objective.n_examples))
+            seen = looks[-1][0]
+            passes = min(1 + self.thrifty * (seen // 10), run.max_iter - run.n_iter)
+            for _ in range(passes):
+                objective.dual_pass(state, rng.permutation(objective.n_examples))
             weights = objective.primal_weights(state)
             bounds = objective.bounds(weights, state.mu)
             run.mu = state.mu
-            if run.record(weights, bounds.primal, bounds.dual):
+            if run.record(weights, bounds.primal, bounds.dual, passes):
                 return
-            if self.finish and _crawls(run):
+            looks.append((seen + passes, run.gap))
+            if self.finish and _crawls(looks, run.target):
                 heir = Lbfgs(0.1, state.mu) if objective.ridge else Fista()
                 heir.run(objective, run.weights, run, rng)
                 return
 
 
-def _crawls(run: Run) -> bool:
-    """Whether, at the recent rate, more passes are missing than were made (and many)."""
-    gaps = run.history["gap"]
-    if len(gaps) < 2 * PATIENCE or run.tol <= 0.0:
+def _crawls(looks: list[tuple[int, float]], target: float) -> bool:
+    """Whether, at the recent rate, more passes are missing than were made (and many).
+
+    `looks` are the gaps seen, each with the number of passes before it.
+    """
+    made, gap = looks[-1]
+    if made < 2 * PATIENCE or target <= 0.0:
         return False
-    shrink = np.log(max(gaps[-PATIENCE - 1], 1e-300) / max(gaps[-1], 1e-300)) / PATIENCE
-    missing = np.log(max(gaps[-1], 1e-300) / max(run.target, 1e-300))
-    return bool(missing > shrink * max(len(gaps), 50))
+    then, before = next(look for look in reversed(looks) if look[0] <= made - PATIENCE)
+    shrink = np.log(max(before, 1e-300) / max(gap, 1e-300)) / (made - then)
+    return bool(np.log(max(gap, 1e-300) / target) > shrink * max(made, 50))

@@ -96,6 +96,7 @@ class Lbfgs:
                 dual = objective.dual(objective.dual_point(scores, strength, centre))
                 next_look = run.n_iter + 1 + max(FIRST_LOOK, run.n_iter // 5)
             if run.record(weights.at, primal, dual):
+                run.mu = objective.dual_point(scores, strength, centre) if strength else None
                 return weights, True
             if enough:
                 return weights, False

@@ -32,23 +32,30 @@ FROM_DUAL = ("dual", "lbfgs", "working_set")
 def find_solver(solver: str, objective: Any, mu: Any = None) -> Any:
     """The solver of this name for this objective; "auto" chooses by what the objective is.
 
-    A lasso needs proximal steps. Smooth routes go to L-BFGS, and so do the others where C times
-    the features' size is large against the loss, which slows the dual's block steps; elsewhere
-    these are the faster. `mu` is a dual point to start from, for those that can.
+    A lasso needs proximal steps and smooth routes go to L-BFGS. The others take the dual's block
+    steps: on a kernel on the examples that matter, else on all, unless C times the features'
+    size is large against the loss, which slows block steps. `mu` is a dual point to start from,
+    for those that can.
     """
     penalty = objective.penalty
     if solver == "auto":
-        if penalty.l2 == 0.0:
-            solver = "fista"
-        else:
-            quick = objective.smooth or objective.stiffness > STIFF
-            solver = "lbfgs" if quick and objective.ridge else "dual"
-    if solver not in SOLVERS:
+        solver = _fastest(objective)
+    if not isinstance(solver, str) or solver not in SOLVERS:
         raise ValueError(f"unknown solver {solver!r}; names are auto, {', '.join(SOLVERS)}")
-    if solver == "dual" and penalty.l2 == 0.0:
-        raise ValueError("solver='dual' needs some ridge; use solver='fista' for a pure lasso")
+    if solver in ("dual", "working_set") and penalty.l2 == 0.0:
+        raise ValueError(f"solver={solver!r} needs some ridge; use solver='fista' for a pure lasso")
     if solver == "lbfgs" and not objective.ridge:
         raise ValueError("solver='lbfgs' needs penalty='l2'; use solver='fista' with a lasso")
     if solver == "fista" and not objective.scorer.euclidean:
         raise ValueError("solver='fista' needs explicit features; use 'dual' or 'lbfgs'")
     return SOLVERS[solver](mu=mu) if solver in FROM_DUAL else SOLVERS[solver]()
+
+
+def _fastest(objective: Any) -> str:
+    if objective.penalty.l2 == 0.0:
+        return "fista"
+    if objective.smooth:
+        return "lbfgs" if objective.ridge else "dual"
+    if not objective.scorer.euclidean:
+        return "working_set"
+    return "lbfgs" if objective.stiffness > STIFF and objective.ridge else "dual"

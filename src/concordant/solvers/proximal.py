@@ -48,7 +48,8 @@ class Fista:
             if iteration % 10 == 0 or move == 0.0:
                 scores = objective.scores(objective.vector(weights))
                 primal = objective.primal(weights, scores)
-                dual = objective.dual(objective.dual_point(scores, strength))
+                run.mu = objective.dual_point(scores, strength)
+                dual = objective.dual(run.mu)
                 if run.record(weights, primal, dual):
                     return weights, step, True
                 smoothing = primal - total

@@ -49,8 +49,10 @@ class WorkingSet:
         gap = 1.0
         while len(active) < 0.8 * n:
             part = objective.restrict(active)
-            inner = Run(np.clip(0.1 * gap, 0.5 * run.tol, 0.1), run.max_iter - run.n_iter)
-            DualAscent(mu[active]).run(part, objective.narrow(weights, active), inner, rng)
+            tol = np.clip(0.1 * gap, 0.5 * run.tol, 0.1)
+            inner = Run(tol, run.max_iter - run.n_iter, floor=run.floor)
+            inner_start = objective.narrow(weights, active)
+            DualAscent(mu[active], thrifty=True).run(part, inner_start, inner, rng)
             assert inner.weights is not None
             assert inner.mu is not None
             mu = objective.rest_point()
@@ -60,7 +62,7 @@ class WorkingSet:
             dual = inner.dual + objective.rest_value(np.setdiff1d(np.arange(n), active))
             if run.record(weights, primal, dual, passes=inner.n_iter):
                 return
-            gap = (primal - dual) / abs(primal)
+            gap = (primal - dual) / max(abs(primal), run.floor)
             active = self._next(objective, active, mu, values)
         DualAscent(mu).run(objective, weights, run, rng)
 

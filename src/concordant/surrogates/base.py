@@ -328,4 +328,4 @@ class LabelRoute(Route):
 
     def take(self, rows: slice | np.ndarray) -> tuple[LabelRoute, slice | np.ndarray]:
         structure, where = self.structure.take(rows)
-        return LabelRoute(self.surrogate, structure, self.loss, self.block), where
+        return LabelRoute(self.surrogate, structure, self.loss, self.block, self.executor), where

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.oracles.blocks import kernel
+from concordant.oracles.blocks import kernel, reduction
 from concordant.oracles.games.zero_one import cap, greedy
 from concordant.oracles.simplex import (
     clip_into,
@@ -107,7 +107,10 @@ def spread_over_top(scores, level, m, alpha, q):
 @kernel
 def solve_pair(scores, cost, alpha, p, q):
     """alpha <= 1/2: only the two largest scores matter."""
-    value, _, lead, best = pair_adversary(scores, cost, alpha, q)
+    value, _, lead = pair_adversary(scores, cost, alpha, q)
+    top, best = largest(scores), 0
+    while scores[best] != top:
+        best += 1
     p[:] = 0.0
     p[best] = lead
     p[-1] = 1.0 - lead
@@ -116,27 +119,57 @@ def solve_pair(scores, cost, alpha, p, q):
 
 @kernel
 def pair_adversary(scores, cost, alpha, q):
-    """Value, bonus, how much of p the leading label gets, and which it is.
-
-    The search selects instead of branching: random scores would mispredict branches.
-    """
-    i, j = 0, 0
-    first, second = scores[0], -np.inf
-    for label in range(1, scores.shape[0]):
-        here = scores[label]
-        leads = here > first
-        lower, lower_at = (first, i) if leads else (here, label)
-        first, i = (here, label) if leads else (first, i)
-        follows = lower > second
-        second, j = (lower, lower_at) if follows else (second, j)
-    q[:] = 0.0
+    """Value, bonus, and how much of p the leading label gets."""
+    first = largest(scores)
+    second, leaders = runner_up(scores, first)
+    if leaders > 1.0:
+        second = first
     lead = (first - second) / cost
-    if lead >= 1.0:
-        q[i] = 1.0
-        return first, 0.0, 1.0, i
-    q[i] = 1.0 - alpha
-    q[j] = alpha
-    return first + alpha * (cost - (first - second)), alpha * cost, lead, i
+    pure = lead >= 1.0
+    share = 1.0 if pure else 1.0 - alpha
+    rest = 0.0 if pure else alpha
+    if mark(scores, first, share, second, rest, q) > 1.0:
+        break_ties(scores, first, share, second, rest, q)
+    if pure:
+        return first, 0.0, 1.0
+    return first + alpha * (cost - (first - second)), alpha * cost, lead
+
+
+# Passes over the labels without branches or positions, so that they use vector registers.
+
+
+@reduction
+def runner_up(x, first):
+    """The largest entry below `first`, and how many equal it."""
+    second, leaders = -np.inf, 0.0
+    for j in range(x.shape[0]):
+        second = max(second, x[j] if x[j] < first else -np.inf)
+        leaders += 1.0 if x[j] == first else 0.0
+    return second, leaders
+
+
+@reduction
+def mark(x, first, share, second, rest, out):
+    """Write `share` where x is `first`, `rest` where it is `second`; count the latter."""
+    number = 0.0
+    for j in range(x.shape[0]):
+        out[j] = share if x[j] == first else (rest if x[j] == second else 0.0)
+        number += 1.0 if x[j] == second else 0.0
+    return number
+
+
+@kernel
+def break_ties(x, first, share, second, rest, out):
+    """The same with `share` and `rest` on the first places only."""
+    leader = -1
+    for j in range(x.shape[0]):
+        out[j] = 0.0
+        if x[j] == first and leader < 0:
+            out[j] = share
+            leader = j
+        elif x[j] == second and rest > 0.0:
+            out[j] = rest
+            rest = 0.0
 
 
 @kernel
@@ -144,7 +177,7 @@ def block(scores, target, weight, params, costs, strength, centre, work, mu):
     k = scores.shape[0]
     cost, alpha = weight * params[0], params[1]
     if strength == 0.0 and alpha <= 0.5 and cost > 0.0:
-        value, bonus, _, _ = pair_adversary(scores, cost, alpha, mu)
+        value, bonus, _ = pair_adversary(scores, cost, alpha, mu)
         return value, bonus
     if strength == 0.0:
         x = work[:k]

@@ -2,8 +2,8 @@
 
 Every column asks ``p_j >= 1 + (f_j - v)/c`` of the predictor, so its equilibrium is the
 sparsemax of ``f/c`` (Martins and Astudillo 2016) and the value is ``v = c + t`` where
-``sum_j (f_j - t)_+ = c``. The adversary is uniform on ``f_j > t``. Fathony's thesis,
-Theorem 2.2, has the value; the strategy p is derived in ``docs/mathematics.md``.
+``sum_j (f_j - t)_+ = c``, the least v for which these demands add up to one. The adversary is
+uniform on ``f_j > t``. The value is Theorem 2.2 of Fathony's thesis.
 """
 
 from __future__ import annotations
