@@ -1,0 +1,245 @@
+"""`compare`: every route and honest baselines on the same folds, under your loss.
+
+The protocol. Stratified folds, repeated; within the training part of each split features are
+standardised and C is chosen by an inner cross-validation, both from that part alone. Every
+candidate sees the same splits. One more fit on all the data, one after another, gives seconds,
+certificates over time and the consistency sentence.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from concordant.executor import count_workers
+from concordant.report.candidates import Candidate, candidates
+from concordant.report.problem import Problem
+from concordant.report.results import Comparison, Failure, Outcome, most_frequent
+from concordant.report.statistics import (
+    corrected_error,
+    corrected_interval,
+    corrected_t_test,
+    holm,
+)
+from concordant.report.training import (
+    Final,
+    Piece,
+    Protocol,
+    Split,
+    cross_validate,
+    fit_all,
+    make_splits,
+    try_out,
+)
+
+#: ``(fits done, fits in all, what is being done)``
+Progress = Callable[[int, int, str], None]
+
+
+def compare(
+    X: Any,
+    y: Any,
+    loss: Any = "zero_one",
+    *,
+    routes: Iterable[Any] | None = None,
+    C: Sequence[float] = (0.01, 0.1, 1.0),
+    cv: int = 5,
+    repeats: int = 2,
+    inner_cv: int = 3,
+    tol: float = 1e-3,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    question: str | None = None,
+    source: str = "",
+    data_code: str = "",
+    progress: Progress | None = None,
+) -> Comparison:
+    """Cross-validate every route and plain baselines under one loss.
+
+    A candidate that cannot be trained is kept in ``failures`` with its reason.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+    y : array-like of shape (n,)
+    loss : str or loss, default="zero_one"
+    routes : iterable of str, surrogate or Classifier, default=None
+        By default every route, with linear scores. A `Classifier` brings its kernel and other
+        arguments along; its own C multiplies the grid. The baselines are always there: the
+        best constant action, scikit-learn's boosted trees and logistic regression with the
+        Bayes action of the loss, and logistic regression with its most probable label.
+    C : sequence of float
+        Grid, the same for every candidate; with one value nothing is tuned.
+    cv, repeats, inner_cv : int, default=5, 2, 3
+        Folds, repetitions of them with new folds, and folds inside for C.
+    tol : float, default=1e-3
+        Certified relative gap of the final fits; fits that only choose C stop at ten times it.
+    random_state : int, RandomState or None, default=0
+    n_jobs : int, default=None
+        Processes; None for all cores. The result does not depend on it, but for the seconds.
+    question, source, data_code : str
+        For the report: what is asked, where the data come from, and a line of Python that loads
+        them as ``X, y``.
+    progress : callable, default=None
+        Called as ``progress(done, total, what)``.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> from concordant.report import compare
+    >>> X, y = cc.datasets.load_redwine(return_X_y=True)
+    >>> comparison = compare(
+    ...     X[:300], y[:300], "absolute", routes=["log"], C=[0.1], cv=3, repeats=1, n_jobs=1
+    ... )
+    >>> comparison["log"].mean < comparison["constant"].mean
+    True
+    """
+    started = time.perf_counter()
+    problem = Problem.of(X, y, loss)
+    protocol = _protocol(problem, C, cv, repeats, inner_cv, tol, random_state, n_jobs)
+    routes = routes if routes is None else list(routes)
+    found = candidates(routes, loss)
+    outcomes, failures = _measure(problem, found, protocol, progress or _silent)
+    if not outcomes:
+        reasons = "; ".join(f"{f.title}: {f.reason}" for f in failures)
+        raise ValueError(f"no candidate could be measured: {reasons}")
+    return Comparison(
+        outcomes=_against_best(outcomes, protocol),
+        failures=tuple(failures),
+        problem=problem,
+        loss=loss,
+        question=question or "Which route gives the smallest mean loss on this data?",
+        protocol=replace(protocol, seconds=time.perf_counter() - started),
+        versions=_versions(),
+        source=source,
+        data_code=data_code,
+        routes_code="" if routes is None else ", ".join(c.code for c in found if c.is_route),
+    )
+
+
+def _silent(done: int, total: int, what: str) -> None:
+    """Progress that nobody watches."""
+
+
+def _protocol(
+    problem: Problem, C: Sequence[float], cv: int, repeats: int, inner_cv: int, tol: float,
+    random_state: Any, n_jobs: int | None,
+) -> Protocol:  # fmt: skip
+    grid = tuple(sorted(float(value) for value in C))
+    if not grid or not all(np.isfinite(value) and value > 0 for value in grid):
+        raise ValueError(f"C must hold finite values > 0, got {C!r}")
+    if cv < 2 or repeats < 1 or inner_cv < 2:
+        raise ValueError("a comparison needs cv >= 2, repeats >= 1 and inner_cv >= 2")
+    if not isinstance(random_state, (int, np.integer)):
+        random_state = check_random_state(random_state).randint(2**31 - 1)
+    return Protocol(
+        cv=cv,
+        repeats=repeats,
+        inner_cv=min(inner_cv, int(problem.counts.max())),
+        C=grid,
+        tol=tol,
+        tune_tol=10 * tol,
+        seed=int(random_state),
+        ratio=1.0 / (cv - 1),
+        jobs=count_workers(n_jobs),
+    )
+
+
+def _versions() -> dict[str, str]:
+    from concordant import __version__
+
+    names = ("scikit-learn", "numpy", "scipy", "numba")
+    versions = {"concordant": __version__, "python": platform.python_version()}
+    return versions | {name: version(name) for name in names}
+
+
+def _measure(
+    problem: Problem, found: list[Candidate], protocol: Protocol, tell: Progress
+) -> tuple[list[Outcome], list[Failure]]:
+    """Numbers of the candidates that have some, and the reasons of the others."""
+    splits = make_splits(problem, protocol)
+    total = len(found) * (len(splits) + 1)
+    reasons = {}
+    for candidate in found:
+        tell(0, total, f"{candidate.title}: first steps")
+        reasons[candidate.name] = try_out(problem, candidate, protocol)
+    running = [c for c in found if reasons[c.name] is None]
+    pieces = cross_validate(
+        problem, running, splits, protocol, lambda done: tell(done, total, "cross-validation")
+    )
+    outcomes = []
+    for i, candidate in enumerate(running):
+        tell(total - len(running) + i, total, f"{candidate.title} on all the data")
+        failed = [piece.failure for piece in pieces[i] if piece.failure is not None]
+        if failed:
+            where = f"{len(failed)} of {len(splits)} splits"
+            reasons[candidate.name] = f"failed in {where}: {failed[0]}"
+            continue
+        C = most_frequent([piece.C for piece in pieces[i] if piece.C is not None])
+        final = fit_all(problem, candidate, C or 1.0, protocol)
+        reasons[candidate.name] = final.failure
+        if final.failure is None:
+            outcomes.append(_outcome(problem, candidate, pieces[i], final, splits, protocol))
+    failures = [
+        Failure(c.name, c.title, c.is_route, reason)
+        for c in found
+        if (reason := reasons[c.name]) is not None
+    ]
+    return outcomes, failures
+
+
+def _outcome(
+    problem: Problem,
+    candidate: Candidate,
+    pieces: list[Piece],
+    final: Final,
+    splits: list[Split],
+    protocol: Protocol,
+) -> Outcome:
+    actions = np.zeros((protocol.repeats, len(problem.y)), dtype=np.int64)
+    losses, accuracies = np.empty(len(splits)), np.empty(len(splits))
+    for i, (piece, (_, test)) in enumerate(zip(pieces, splits)):
+        actions[i // protocol.cv, test] = piece.answers
+        losses[i] = problem.costs[piece.answers, problem.y[test]].mean()
+        accuracies[i] = (problem.action_codes[piece.answers] == problem.y[test]).mean()
+    C = tuple(piece.C for piece in pieces if piece.C is not None)
+    grid = [c * candidate.scale for c in protocol.C]
+    gaps = [piece.gap for piece in pieces if piece.gap is not None]
+    return Outcome(
+        name=candidate.name,
+        title=candidate.title,
+        is_route=candidate.is_route,
+        losses=losses,
+        accuracies=accuracies,
+        C=C,
+        actions=actions,
+        gap=max(gaps) if gaps else None,
+        unconverged=sum(not piece.converged for piece in pieces),
+        seconds=final.seconds,
+        history=final.history,
+        consistency=final.consistency,
+        mean=float(losses.mean()),
+        error=corrected_error(losses, protocol.ratio),
+        interval=corrected_interval(losses, protocol.ratio),
+        kernel=candidate.kernel,
+        code=candidate.code,
+        C_at_end=len(grid) > 1 and most_frequent(C) in (grid[0], grid[-1]),
+    )
+
+
+def _against_best(outcomes: list[Outcome], protocol: Protocol) -> tuple[Outcome, ...]:
+    """Ordered by mean loss, each tested against the first."""
+    best, *others = sorted(outcomes, key=lambda o: o.mean)
+    p_values = [corrected_t_test(o.losses - best.losses, protocol.ratio) for o in others]
+    tested = [
+        replace(o, difference=o.mean - best.mean, p_value=p, p_adjusted=adjusted)
+        for o, p, adjusted in zip(others, p_values, holm(p_values))
+    ]
+    return (best, *tested)
