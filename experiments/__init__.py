@@ -1,0 +1,1 @@
+"""The published tables and figures, each by one command; see `python -m experiments --help`."""

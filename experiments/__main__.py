@@ -1,0 +1,89 @@
+"""Reproduce the published tables and figures: all of them, or those named.
+
+Without names every experiment is run and ``docs/reproduction.md`` is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from experiments import hybrid_mixtures, hybrid_one_point, thesis_figures, thesis_table2
+from experiments.common import RESULTS, ROOT, DataMissing, Experiment, Options
+from experiments.report import Report
+
+EXPERIMENTS = {
+    module.EXPERIMENT.name: module.EXPERIMENT
+    for module in (hybrid_one_point, hybrid_mixtures, thesis_figures, thesis_table2)
+}
+PROGRAM = "python -m experiments"
+INTRODUCTION = """# Reproduction of the published experiments
+
+This page is written by `python -m experiments` (`make reproduce`); do not edit it. Each section
+is one experiment: its command, what was published, what was done here, our values beside the
+published ones, and figures. The numbers behind a section, with the versions and the state of
+the source that made them, are in `experiments/results/`.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    listing = "\n".join(f"  {each.name:18} {each.purpose}" for each in EXPERIMENTS.values())
+    out = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description=__doc__,
+        epilog=f"experiments:\n{listing}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    out.add_argument("names", nargs="*", metavar="NAME", help="experiments (default: all)")
+    out.add_argument("--quick", action="store_true", help="reduced forms, under 15 seconds each")
+    out.add_argument("--stored", action="store_true", help="report earlier results, run nothing")
+    out.add_argument("--jobs", type=int, default=1, help="processes (default 1)")
+    out.add_argument("--output", type=Path, help="folder for results")
+    for each in EXPERIMENTS.values():
+        if each.arguments:
+            each.arguments(out.add_argument_group(f"only for {each.name}"))
+    return out
+
+
+def options_of(arguments: argparse.Namespace, experiment: Experiment) -> Options:
+    """One experiment's options; quick results have a folder of their own."""
+    output = arguments.output or (RESULTS / "quick" if arguments.quick else RESULTS)
+    command = f"{PROGRAM} {experiment.name}" + (" --quick" if arguments.quick else "")
+    shared = {"names", "quick", "stored", "jobs", "output"}
+    own = {key: value for key, value in vars(arguments).items() if key not in shared}
+    return Options(arguments.quick, arguments.jobs, output.resolve(), command, own)
+
+
+def document(reports: list[Report], path: Path) -> None:
+    """Write the page that joins the reports."""
+    sections = [report.text(path.parent) for report in reports]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join([INTRODUCTION, *sections]), encoding="utf-8")
+    print(f"wrote {path}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    command_line = parser()
+    chosen = command_line.parse_args(arguments)
+    unknown = [name for name in chosen.names if name not in EXPERIMENTS]
+    if unknown:
+        command_line.error(f"no experiment {unknown[0]!r}; there are {', '.join(EXPERIMENTS)}")
+    reports = []
+    for name in chosen.names or EXPERIMENTS:
+        experiment = EXPERIMENTS[name]
+        try:
+            reports.append(experiment.run(options_of(chosen, experiment), chosen.stored))
+        except DataMissing as error:
+            print(f"{PROGRAM} {name}: {error}", file=sys.stderr)
+            return 1
+        print(reports[-1].text(), flush=True)
+    if not chosen.names:
+        whole = not chosen.quick and chosen.output is None
+        folder = ROOT / "docs" if whole else options_of(chosen, experiment).output
+        document(reports, folder / "reproduction.md")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
