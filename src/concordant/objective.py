@@ -145,7 +145,7 @@ class Objective:
         #: Typical size of the objective: what it costs to be wrong everywhere.
         with np.errstate(over="ignore"):
             self.size = float(self.weight.sum()) * self.scale
-        self._pull = max(float(norms.mean()), 1.0) if self.has_intercept else 0.0
+        self._pull = scorer.pull(norms) if self.has_intercept else 0.0
 
     # Primal. Scores and their transpose are sums over chunks of data (see `Scorer.pieces`);
     # everything between them is per example.

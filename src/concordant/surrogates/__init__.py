@@ -7,20 +7,26 @@ from concordant.surrogates.hinge import Hinge
 from concordant.surrogates.hybrid import Hybrid
 from concordant.surrogates.log import Log
 from concordant.surrogates.margins import LeeLinWahba, OneVsRest, WestonWatkins
-from concordant.surrogates.names import ALIASES, SURROGATES, find_surrogate
+from concordant.surrogates.names import ALIASES, ORDERED, ROUTES, SURROGATES, find_surrogate
 from concordant.surrogates.quadratic import Quadratic
+from concordant.surrogates.thresholds import AllThreshold, ImmediateThreshold, Reduction
 
 __all__ = [
     "ALIASES",
+    "ORDERED",
+    "ROUTES",
     "SURROGATES",
     "Adversarial",
+    "AllThreshold",
     "Hinge",
     "Hybrid",
+    "ImmediateThreshold",
     "LabelRoute",
     "LeeLinWahba",
     "Log",
     "OneVsRest",
     "Quadratic",
+    "Reduction",
     "Route",
     "Solution",
     "Surrogate",

@@ -99,6 +99,10 @@ class Surrogate(BaseEstimator):
         """The part of the value that depends on neither scores nor mu."""
         return np.zeros_like(w)
 
+    def scale(self, loss: PartLoss) -> float:
+        """Size of a score difference that matters: the largest cost, unless margins are fixed."""
+        return loss.scale
+
     def mass(self, w: np.ndarray) -> np.ndarray:
         """The share of `mu` that is a free mixture of answers, the rest being parts(y)."""
         return np.ones_like(w)
@@ -169,8 +173,8 @@ class Route:
 
     @property
     def scale(self) -> float:
-        """Size of a score difference that matters to the loss."""
-        return self.loss.scale
+        """Size of a score difference that matters to the route under this loss."""
+        return self.surrogate.scale(self.loss)
 
     def parts(self, target: Any) -> np.ndarray:
         return self.structure.parts(target)
