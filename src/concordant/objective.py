@@ -286,8 +286,7 @@ class Objective:
             self.scorer.free(state.weights)[...] += self._pull * residual
 
     def _class_residual(self, mu: np.ndarray) -> np.ndarray:
-        total = self.weight @ mu
-        return np.bincount(self.target, self.weight, mu.shape[1]) - total
+        return self.route.total(self.weight, self.target) - self.weight @ mu
 
     def _plain_pass(self, state: DualState, order: np.ndarray) -> None:
         """The pass for structures without a compiled one: one batch of one at a time.

@@ -117,7 +117,8 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
             if type(parameters.training_loss) is not type(parameters.loss):
                 training_costs = LabelCosts(parameters.training_loss.resolve(self.classes_)[0])
             with Executor(self.n_jobs) as executor, one_blas_thread():
-                scorer = self._scorer(sample, len(self.classes_), parameters.seed)
+                columns = parameters.surrogate.columns(len(self.classes_))
+                scorer = self._scorer(sample, columns, parameters.seed)
                 objective = build_objective(
                     parameters, training_costs, scorer, sample, self.C, executor
                 )
@@ -136,9 +137,9 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
             if name in private or (name.endswith("_") and name[0] != "_"):
                 delattr(self, name)
 
-    def _scorer(self, sample: Sample, n_classes: int, seed: int) -> Scorer:
+    def _scorer(self, sample: Sample, columns: int, seed: int) -> Scorer:
         """Scores of the sample as a linear map of weights; keeps what prediction needs of it."""
-        return self._columns(sample, n_classes, self.fit_intercept, seed)
+        return self._columns(sample, columns, self.fit_intercept, seed)
 
     def _columns(
         self, sample: Sample, number: int, intercept: bool, seed: int

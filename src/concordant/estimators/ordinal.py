@@ -147,10 +147,9 @@ class OrdinalClassifier(LabelClassifier):
             )
         return None
 
-    def _scorer(self, sample: Sample, n_classes: int, seed: int) -> Scorer:
-        return ThresholdScorer(
-            self._columns(sample, 1, False, seed), n_classes, bool(self.fit_intercept)
-        )
+    def _scorer(self, sample: Sample, columns: int, seed: int) -> Scorer:
+        inner = self._columns(sample, 1, False, seed)
+        return ThresholdScorer(inner, columns, bool(self.fit_intercept))
 
     def _store_weights(self, scorer: Any, weights: np.ndarray, sample: Sample) -> None:
         weights, self._offsets = scorer.split(weights)

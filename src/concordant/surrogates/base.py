@@ -73,8 +73,21 @@ class Surrogate(BaseEstimator):
         bound = structure.loss(loss)
         if isinstance(structure, Label):
             assert isinstance(bound, LabelCosts)
-            return LabelRoute(self, structure, bound, self.block(bound))
+            return self.label_route(structure.n_examples, bound)
         return Route(self, structure, bound)
+
+    def label_route(self, n: int, loss: LabelCosts, executor: Executor | None = None) -> LabelRoute:
+        """The route on n labels."""
+        structure = Label(n, loss.costs.shape[1])
+        return LabelRoute(self, structure, loss, self.block(loss), executor)
+
+    def columns(self, n_classes: int) -> int:
+        """Scores of an example: one a label, unless the route asks other questions."""
+        return n_classes
+
+    def labels_of(self, columns: int) -> int:
+        """How many labels so many scores are for."""
+        return columns
 
     @abstractmethod
     def block(self, loss: LabelCosts) -> Block:
@@ -323,6 +336,10 @@ class LabelRoute(Route):
         self.executor.map(run, chunks(len(scores)))
         return value + self.constant(weight), gradient
 
+    def total(self, weight: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Weighted total of the answers' parts."""
+        return np.bincount(target, weight, self.structure.n_classes)
+
     def at(self, scores: np.ndarray, target: np.ndarray) -> np.ndarray:
         return scores[np.arange(len(scores)), target]
 
@@ -332,4 +349,5 @@ class LabelRoute(Route):
 
     def take(self, rows: slice | np.ndarray) -> tuple[LabelRoute, slice | np.ndarray]:
         structure, where = self.structure.take(rows)
-        return LabelRoute(self.surrogate, structure, self.loss, self.block, self.executor), where
+        route = type(self)(self.surrogate, structure, self.loss, self.block, self.executor)
+        return route, where

@@ -12,6 +12,13 @@ from concordant.surrogates.hybrid import Hybrid
 from concordant.surrogates.log import Log
 from concordant.surrogates.margins import LeeLinWahba, OneVsRest, WestonWatkins
 from concordant.surrogates.quadratic import Quadratic
+from concordant.surrogates.questions import (
+    BinaryEncoded,
+    CostOneVsAll,
+    CostOneVsOne,
+    OneSidedRegression,
+)
+from concordant.surrogates.rejecting import RejectingCrammerSinger, RejectingOneVsRest
 from concordant.surrogates.thresholds import AllThreshold, ImmediateThreshold, Reduction
 
 SURROGATES: dict[str, type[Surrogate]] = {
@@ -33,8 +40,18 @@ ORDERED: dict[str, type[Surrogate]] = {
     cls.name: cls for cls in (AllThreshold, ImmediateThreshold, Reduction)
 }
 
+#: Reductions of cost-sensitive classification to binary or regression questions.
+REDUCTIONS: dict[str, type[Surrogate]] = {
+    cls.name: cls for cls in (OneSidedRegression, CostOneVsOne, CostOneVsAll)
+}
+
+#: Baselines that abstain below a threshold; they are made for `Abstain`.
+REJECTING: dict[str, type[Surrogate]] = {
+    cls.name: cls for cls in (RejectingOneVsRest, RejectingCrammerSinger, BinaryEncoded)
+}
+
 #: Every route, by name.
-ROUTES = {**SURROGATES, **ORDERED}
+ROUTES = {**SURROGATES, **ORDERED, **REDUCTIONS, **REJECTING}
 
 #: Names of a route together with the loss that makes it what the name says.
 ALIASES: dict[str, tuple[type[Surrogate], type[LabelLoss]]] = {"crammer_singer": (Hinge, ZeroOne)}
