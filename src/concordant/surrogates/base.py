@@ -224,6 +224,10 @@ class Route:
     def constant(self, weight: np.ndarray | None = None) -> np.ndarray:
         return self.surrogate.constant(self.weights(weight))
 
+    def total(self, weight: np.ndarray, target: Any) -> np.ndarray:
+        """Weighted total of the answers' parts, for structures whose examples share them."""
+        return self.structure.scale(weight, self.parts(target)).sum(axis=0)
+
     def values(
         self, scores: np.ndarray, target: Any, weight: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -337,7 +341,6 @@ class LabelRoute(Route):
         return value + self.constant(weight), gradient
 
     def total(self, weight: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Weighted total of the answers' parts."""
         return np.bincount(target, weight, self.structure.n_classes)
 
     def at(self, scores: np.ndarray, target: np.ndarray) -> np.ndarray:

@@ -154,7 +154,7 @@ class CostOneVsOne(_Separate):
         return max(n_classes * (n_classes - 1) // 2, 1)
 
     def labels_of(self, columns: int) -> int:
-        n_classes = int(round(0.5 + np.sqrt(0.25 + 2.0 * columns)))
+        n_classes = round(0.5 + float(np.sqrt(0.25 + 2.0 * columns)))
         if self.columns(n_classes) != columns:
             raise ValueError(
                 f"{self.name!r} has a score for each pair of labels, so 1, 3, 6, 10, ... columns; "
@@ -191,11 +191,11 @@ class CostOneVsOne(_Separate):
 
 
 class BinaryEncoded(_Questions):
-    """``[1 - min_j B_j(y) f_j]_+`` on the bits B(y) of the label's code: binary encoded predictions.
+    """``[1 - min_j B_j(y) f_j]_+`` on the bits B(y) of the label's code.
 
-    Ramaswamy, Tewari and Agarwal (2018). There are ``ceil(log2 k)`` scores. The prediction is the
-    label whose code fits the signs best, and to abstain where some ``|f_j|`` is at most the
-    threshold.
+    The binary encoded predictions of Ramaswamy, Tewari and Agarwal (2018), with ``ceil(log2 k)``
+    scores. The prediction is the label whose code fits the signs best, and to abstain where some
+    ``|f_j|`` is at most the threshold.
 
     Parameters
     ----------
