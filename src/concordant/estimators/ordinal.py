@@ -9,6 +9,7 @@ import numpy as np
 
 from concordant.estimators.base import LabelClassifier
 from concordant.estimators.data import Sample
+from concordant.metrics import check_labels
 from concordant.scorers import Scorer, ThresholdScorer
 
 
@@ -131,12 +132,14 @@ class OrdinalClassifier(LabelClassifier):
         return tags
 
     def _order(self, y: Any) -> list[Any] | None:
+        labels = np.asarray(y)
+        if labels.ndim == 1 and labels.dtype.kind == "O":
+            check_labels(labels, "y")
         if self.categories is not None:
             return _check_categories(self.categories)
         own = getattr(getattr(y, "dtype", None), "categories", None)
         if own is not None and getattr(y.dtype, "ordered", True):
             return _check_categories(own)
-        labels = np.asarray(y)
         if labels.ndim == 1 and labels.size and isinstance(labels.tolist()[0], (str, bytes)):
             warnings.warn(
                 "string labels have no order of their own and are ordered alphabetically: "
@@ -148,6 +151,11 @@ class OrdinalClassifier(LabelClassifier):
         return None
 
     def _scorer(self, sample: Sample, columns: int, seed: int) -> Scorer:
+        if columns != len(self.classes_):
+            raise TypeError(
+                f"surrogate={self.surrogate!r} asks questions of its own, which have no order; "
+                "use Classifier"
+            )
         inner = self._columns(sample, 1, False, seed)
         return ThresholdScorer(inner, columns, bool(self.fit_intercept))
 

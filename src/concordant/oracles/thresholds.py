@@ -177,28 +177,28 @@ def newton(base, scores, target, costs, strength, centre, work, u):
         a[j] = centre[j] - (1.0 if j == target else 0.0)
         x[j] = 0.0
     value = smooth_value(base, scores, target, costs, strength, a, x, u, bend)
+    last = 4  # steps too small for the value to show; the gradient still sees them
     for _ in range(100):
         for j in range(k):  # minus the gradient, times the strength
             above = u[j] if j < k - 1 else 0.0
             below = u[j - 1] if j > 0 else 0.0
             move[j] = strength * (a[j] - (below - above)) - x[j]
         decrease = solve_tridiagonal(strength, bend, move, ratio)
-        if not decrease > 1e-26 * strength:
+        small = decrease <= 1e-9 * strength * abs(value)
+        last -= small
+        if not decrease > 0.0 or last < 0:
             return
         step = 1.0
         while True:
             for j in range(k):
                 trial[j] = x[j] + step * move[j]
             new = smooth_value(base, scores, target, costs, strength, a, trial, u, bend)
-            if new <= value - 1e-4 * step * decrease / strength or step < 1e-6:
+            if small or new <= value - 1e-4 * step * decrease / strength or step < 1e-16:
                 break
             step *= 0.5
-        stuck = not new < value
         for j in range(k):
             x[j] = trial[j]
         value = new
-        if stuck and decrease <= 1e-12 * strength * (abs(value) + 1.0):
-            return
 
 
 @kernel

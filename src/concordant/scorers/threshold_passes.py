@@ -50,7 +50,7 @@ def step(
                 shifted[j] = f[j] - alpha * ranks[j]
             block(shifted, target[i], loss_weight[i], params, costs, held, mu[i], scratch, new)
             here = alpha - strength * (dot(ranks, new) - old)
-            if abs(here) <= 1e-10 * abs(wrong):
+            if abs(here) <= 1e-7 * abs(wrong):
                 break
             if trial == 0:
                 at_b = here

@@ -104,13 +104,14 @@ class AllThreshold(_Thresholds):
     """``sum_j phi(+-g_j)``: every threshold on the wrong side is paid for (SVORIM with a kernel).
 
     Rennie and Srebro (2005); Chu and Keerthi (2005). With thresholded scores the thresholds come
-    out in order. The prediction is the number of positive gaps. Blind to the loss.
+    out in order. Training is blind to the loss. The prediction is the number of positive gaps, or
+    for the logistic base, which has probabilities, the Bayes action: under absolute loss that is
+    the same.
 
     Parameters
     ----------
     base : {"logistic", "hinge", "squared_hinge"}, default="logistic"
-        The binary loss. With the logistic one there are probabilities: the gaps are the log odds
-        of a rank above.
+        The binary loss. With the logistic one the gaps are the log odds of a rank above.
 
     Examples
     --------
@@ -127,7 +128,10 @@ class AllThreshold(_Thresholds):
         return np.ones((k - 1, k))
 
     def decision(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray:
-        return super().decision(loss, _falling(scores))
+        proba = self.probabilities(loss, scores)
+        return (
+            super().decision(loss, _falling(scores)) if proba is None else -loss.of_actions(proba)
+        )
 
     def has_probabilities(self, loss: Any) -> bool:
         return self.base == "logistic"
@@ -145,6 +149,12 @@ class AllThreshold(_Thresholds):
             return (
                 "Consistent for absolute loss: every threshold sees the same binary loss, which is "
                 "differentiable at 0 with a negative slope (Pedregosa, Bach and Gramfort 2017)."
+            )
+        if self.base == "logistic":
+            return (
+                "Consistent for every loss, this one included: each gap estimates the log odds of "
+                "a rank above, and the prediction is the Bayes action under the probabilities that "
+                "follow, if the scores are rich enough."
             )
         return "Not consistent for this loss: training counts thresholds, as absolute loss does."
 
