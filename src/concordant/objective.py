@@ -140,11 +140,11 @@ class Objective:
         self._norms = norms
         #: Strength of a block step against the scores that matter: how slowly the dual moves.
         self.stiffness = float(np.mean(self.weight * norms)) / self.route.scale
-        #: Typical size of a difference of scores that matters: the largest cost.
+        #: Typical size of a difference of scores that matters, over that of mu.
         self.scale = self.route.scale
         #: Typical size of the objective: what it costs to be wrong everywhere.
         with np.errstate(over="ignore"):
-            self.size = float(self.weight.sum()) * self.scale
+            self.size = float(self.weight.sum()) * route.size
         self._pull = scorer.pull(norms) if self.has_intercept else 0.0
 
     # Primal. Scores and their transpose are sums over chunks of data (see `Scorer.pieces`);
@@ -153,6 +153,12 @@ class Objective:
     def start(self) -> np.ndarray:
         """Weights of zero."""
         return self.scorer.start()
+
+    def unpenalised(self) -> np.ndarray:
+        """Which weights are intercepts."""
+        mask = np.zeros(self.scorer.start().shape, dtype=bool)
+        self.scorer.free(mask)[...] = True
+        return mask
 
     def vector(self, weights: np.ndarray) -> Vector:
         """Weights together with their image under the penalty's inner product."""

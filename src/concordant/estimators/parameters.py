@@ -44,7 +44,13 @@ def check_parameters(given: Any) -> Parameters:
         _check_number("n_jobs", given.n_jobs, bool, "other than 0 (None: all cores)", integer=True)
     if given.n_components is not None:
         _check_number("n_components", given.n_components, lambda v: v >= 1, ">= 1", integer=True)
+    for name in ("fit_intercept", "warm_start", "verbose"):
+        _check_flag(name, getattr(given, name))
     check_name(given.kernel)
+    if given.kernel == "poly" and (given.degree < 1 or given.degree % 1):
+        raise ValueError(f"the polynomial kernel needs a whole degree >= 1, got {given.degree!r}")
+    if not isinstance(given.gamma, str):
+        _check_number("gamma", given.gamma, lambda v: 0 < v < np.inf, "finite and > 0")
     if given.n_components is not None and given.kernel == "precomputed":
         raise ValueError("n_components needs the features, not a precomputed kernel")
     surrogate, training_loss = find_surrogate(given.surrogate, given.loss)
@@ -73,6 +79,12 @@ def _check_penalty(given: Any) -> Penalty:
             "norm (use penalty='l2', or n_components=... for explicit features)"
         )
     return Penalty(1.0 - ratio, ratio)
+
+
+def _check_flag(name: str, value: Any) -> None:
+    """True, False, or a whole number as `verbose` may be."""
+    if not isinstance(value, (bool, np.bool_, numbers.Integral)):
+        raise TypeError(f"{name} must be a bool or a whole number, got {value!r}")
 
 
 def _check_number(name: str, value: Any, allowed: Any, words: str, integer: bool = False) -> None:

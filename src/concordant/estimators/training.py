@@ -12,11 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from concordant.estimators.data import Sample
 from concordant.estimators.parameters import Parameters
-from concordant.estimators.progress import close, reporter
+from concordant.estimators.progress import Progress
 from concordant.executor import Executor
 from concordant.objective import Objective
 from concordant.scorers import Scorer
-from concordant.solvers import Result, find_solver, minimise
+from concordant.solvers import BrokenCertificate, Result, find_solver, minimise
 from concordant.structures import LabelCosts
 from concordant.surrogates import LabelRoute
 
@@ -64,6 +64,7 @@ def solve(given: Any, objective: Objective, start: Start | None, seed: int) -> R
         # A dual point is one of certain answers under a certain route and loss only.
         if start.mu is not None and _same(start.problem, problem_of(objective)):
             mu = start.mu.copy()
+    progress = Progress(given.verbose)
     try:
         result = minimise(
             find_solver(given.solver, objective, mu),
@@ -72,14 +73,22 @@ def solve(given: Any, objective: Objective, start: Start | None, seed: int) -> R
             tol=given.tol,
             max_iter=given.max_iter,
             random_state=seed,
-            report=reporter(given.verbose),
+            report=progress,
         )
+    except BrokenCertificate as error:
+        raise _no_certificate(given, error) from error
     finally:
-        close(given.verbose)
+        progress.close()
     if not (np.isfinite(result.objective) and np.isfinite(result.weights).all()):
         raise _overflow(objective)
     _warn(result)
     return result
+
+
+def _no_certificate(given: Any, error: BrokenCertificate) -> ValueError:
+    if given.kernel is not None:
+        return ValueError(f"the kernel is not positive semidefinite: {error}")
+    return ValueError(f"training loses its precision ({error}); scale the features or the weights")
 
 
 def _overflow(objective: Objective) -> ValueError:

@@ -1,6 +1,6 @@
 """Algorithms that see an objective and nothing else."""
 
-from concordant.solvers.base import Result, Run, minimise
+from concordant.solvers.base import BrokenCertificate, Result, Run, minimise
 from concordant.solvers.dual import DualAscent
 from concordant.solvers.lbfgs import Lbfgs
 from concordant.solvers.names import SOLVERS, find_solver
@@ -12,6 +12,7 @@ __all__ = [
     "SOLVERS",
     "AdaGrad",
     "Adam",
+    "BrokenCertificate",
     "DualAscent",
     "Fista",
     "Lbfgs",

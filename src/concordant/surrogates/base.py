@@ -113,8 +113,13 @@ class Surrogate(BaseEstimator):
         return np.zeros_like(w)
 
     def scale(self, loss: PartLoss) -> float:
-        """Size of a score difference that matters: the largest cost, unless margins are fixed."""
+        """Size of a score difference that matters, over that of `mu`: the largest cost, unless
+        margins are fixed."""
         return loss.scale
+
+    def size(self, loss: PartLoss) -> float:
+        """Size of the surrogate at scores of zero."""
+        return self.scale(loss)
 
     def mass(self, w: np.ndarray) -> np.ndarray:
         """The share of `mu` that is a free mixture of answers, the rest being parts(y)."""
@@ -188,6 +193,11 @@ class Route:
     def scale(self) -> float:
         """Size of a score difference that matters to the route under this loss."""
         return self.surrogate.scale(self.loss)
+
+    @property
+    def size(self) -> float:
+        """What it typically costs to be wrong."""
+        return self.surrogate.size(self.loss)
 
     def parts(self, target: Any) -> np.ndarray:
         return self.structure.parts(target)
