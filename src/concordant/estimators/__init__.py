@@ -1,5 +1,17 @@
 """Scikit-learn estimators: validate, build the pieces, solve, remember."""
 
 from concordant.estimators.classifier import Classifier
+from concordant.estimators.loss_trick import (
+    KernelDependencyEstimator,
+    LossTrickPredictor,
+    NadarayaWatson,
+)
+from concordant.estimators.ranker import Ranker
 
-__all__ = ["Classifier"]
+__all__ = [
+    "Classifier",
+    "KernelDependencyEstimator",
+    "LossTrickPredictor",
+    "NadarayaWatson",
+    "Ranker",
+]
