@@ -11,11 +11,21 @@ from pathlib import Path
 
 from experiments import hybrid_mixtures, hybrid_one_point, thesis_figures, thesis_table2
 from experiments.common import RESULTS, ROOT, DataMissing, Experiment, Options
+from experiments.loss_trick import digits, ranking, rates, robust
 from experiments.report import Report
 
 EXPERIMENTS = {
     module.EXPERIMENT.name: module.EXPERIMENT
-    for module in (hybrid_one_point, hybrid_mixtures, thesis_figures, thesis_table2)
+    for module in (
+        hybrid_one_point,
+        hybrid_mixtures,
+        thesis_figures,
+        thesis_table2,
+        ranking,
+        digits,
+        robust,
+        rates,
+    )
 }
 PROGRAM = "python -m experiments"
 INTRODUCTION = """# Reproduction of the published experiments
