@@ -18,6 +18,7 @@ from experiments import (
     thesis_table2,
 )
 from experiments.common import RESULTS, ROOT, DataMissing, Experiment, Options
+from experiments.loss_trick import digits, ranking, rates, robust
 from experiments.report import Report
 
 EXPERIMENTS = {
@@ -29,6 +30,10 @@ EXPERIMENTS = {
         thesis_table2,
         thesis_ordinal,
         thesis_abstention,
+        ranking,
+        digits,
+        robust,
+        rates,
     )
 }
 PROGRAM = "python -m experiments"

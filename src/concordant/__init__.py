@@ -13,6 +13,9 @@ A walk through the library, from the inside out:
   (`surrogates.evaluate`, `surrogates.equilibrium`) usable under any model;
 - `Classifier`: a scikit-learn classifier for any loss by any route, linear or kernel, with a
   certified duality gap and a sentence on its consistency;
+- `LossTrickPredictor`: any output that has a loss, numbers, histograms, sets, strings,
+  orderings, by weighted training outputs; `NadarayaWatson` and `KernelDependencyEstimator` to
+  compare with, and `Ranker` for orderings of items from graded preferences;
 - `concordant.metrics`: `mean_loss` and `make_scorer` for the same losses.
 
 Names are loaded when first used, so importing the package costs next to nothing.
@@ -25,15 +28,37 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from concordant import datasets, losses, metrics, surrogates
-    from concordant.estimators import Classifier, OrdinalClassifier
+    from concordant.estimators import (
+        Classifier,
+        KernelDependencyEstimator,
+        LossTrickPredictor,
+        NadarayaWatson,
+        OrdinalClassifier,
+        Ranker,
+    )
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Classifier", "OrdinalClassifier", "datasets", "losses", "metrics", "surrogates"]
+__all__ = [
+    "Classifier",
+    "KernelDependencyEstimator",
+    "LossTrickPredictor",
+    "NadarayaWatson",
+    "OrdinalClassifier",
+    "Ranker",
+    "datasets",
+    "losses",
+    "metrics",
+    "surrogates",
+]
 
 _MODULES = ("datasets", "losses", "metrics", "surrogates")
 _NAMES = {
     "Classifier": "concordant.estimators",
     "OrdinalClassifier": "concordant.estimators",
+    "KernelDependencyEstimator": "concordant.estimators.loss_trick",
+    "LossTrickPredictor": "concordant.estimators.loss_trick",
+    "NadarayaWatson": "concordant.estimators.loss_trick",
+    "Ranker": "concordant.estimators.ranker",
 }
 
 

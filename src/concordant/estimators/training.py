@@ -81,7 +81,7 @@ def solve(given: Any, objective: Objective, start: Start | None, seed: int) -> R
         progress.close()
     if not (np.isfinite(result.objective) and np.isfinite(result.weights).all()):
         raise _overflow(objective)
-    _warn(result)
+    warn_of(result)
     return result
 
 
@@ -111,7 +111,8 @@ def _same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     return a[0] == b[0] and all(np.array_equal(x, y) for x, y in zip(a[1:], b[1:]))
 
 
-def _warn(result: Result) -> None:
+def warn_of(result: Result) -> None:
+    """Warn if training stopped before its tolerance was met."""
     if result.reason == "tol":
         return
     if result.reason == "interrupted":

@@ -1,6 +1,8 @@
 """What an answer is made of: parts, and how to ask about scores of parts."""
 
 from concordant.structures.base import PartLoss, Structure
+from concordant.structures.chain import Chain
 from concordant.structures.label import Label, LabelCosts
+from concordant.structures.pairwise import NodeCosts, Pairwise
 
-__all__ = ["Label", "LabelCosts", "PartLoss", "Structure"]
+__all__ = ["Chain", "Label", "LabelCosts", "NodeCosts", "Pairwise", "PartLoss", "Structure"]
