@@ -13,7 +13,9 @@ A walk through the library, from the inside out:
   (`surrogates.evaluate`, `surrogates.equilibrium`) usable under any model;
 - `Classifier`: a scikit-learn classifier for any loss by any route, linear or kernel, with a
   certified duality gap and a sentence on its consistency;
-- `concordant.metrics`: `mean_loss` and `make_scorer` for the same losses.
+- `concordant.metrics`: `mean_loss` and `make_scorer` for the same losses;
+- `save` and `load`: model files that hold data and no code;
+- `concordant.datasets`: small data sets.
 
 Names are loaded when first used, so importing the package costs next to nothing.
 """
@@ -24,14 +26,30 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from concordant import datasets, losses, metrics, surrogates
+    from concordant import datasets, io, losses, metrics, surrogates
     from concordant.estimators import Classifier
+    from concordant.io import ModelFileError, load, save
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Classifier", "datasets", "losses", "metrics", "surrogates"]
+__all__ = [
+    "Classifier",
+    "ModelFileError",
+    "datasets",
+    "io",
+    "load",
+    "losses",
+    "metrics",
+    "save",
+    "surrogates",
+]
 
-_MODULES = ("datasets", "losses", "metrics", "surrogates")
-_NAMES = {"Classifier": "concordant.estimators"}
+_MODULES = ("datasets", "io", "losses", "metrics", "surrogates")
+_NAMES = {
+    "Classifier": "concordant.estimators",
+    "ModelFileError": "concordant.io",
+    "load": "concordant.io",
+    "save": "concordant.io",
+}
 
 
 def __getattr__(name: str) -> Any:
