@@ -507,7 +507,7 @@ def test_pictures_refer_to_parts_of_their_own(source):
     assert used
     assert set(used) <= set(ids)
     pictures = source.count("<svg")
-    assert pictures == 6  # three, wide and narrow
+    assert pictures == 10  # five, wide and narrow
     assert len([v for v in page.values("aria-label") if v]) == pictures
 
 

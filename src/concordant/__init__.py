@@ -14,6 +14,7 @@ A walk through the library, from the inside out:
 - `Classifier`: a scikit-learn classifier for any loss by any route, linear or kernel, with a
   certified duality gap and a sentence on its consistency;
 - `concordant.metrics`: `mean_loss` and `make_scorer` for the same losses;
+- `concordant.plots`: where the loss comes from, calibration, loss against coverage, convergence;
 - `save` and `load`: model files that hold data and no code;
 - `concordant.datasets`: small data sets.
 
@@ -26,7 +27,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from concordant import datasets, io, losses, metrics, surrogates
+    from concordant import datasets, io, losses, metrics, plots, surrogates
     from concordant.estimators import Classifier
     from concordant.io import ModelFileError, load, save
 
@@ -39,11 +40,12 @@ __all__ = [
     "load",
     "losses",
     "metrics",
+    "plots",
     "save",
     "surrogates",
 ]
 
-_MODULES = ("datasets", "io", "losses", "metrics", "surrogates")
+_MODULES = ("datasets", "io", "losses", "metrics", "plots", "surrogates")
 _NAMES = {
     "Classifier": "concordant.estimators",
     "ModelFileError": "concordant.io",

@@ -62,11 +62,11 @@ def save(model: Any, path: str | os.PathLike[str], *, about: dict[str, Any] | No
     --------
     >>> import tempfile, pathlib
     >>> import concordant as cc
-    >>> model = cc.Classifier("absolute").fit([[0.0], [1.0], [2.0]], [1, 2, 3])
+    >>> model = cc.Classifier("absolute").fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "grades.model"
     >>> again = cc.load(cc.save(model, path))
-    >>> again.predict([[2.0]])
-    array([3])
+    >>> again.predict([[5.0]])
+    array(['c'], dtype='<U1')
     """
     encoder = Encoder()
     coded = encoder.value(model)

@@ -43,6 +43,9 @@ class BayesAction(ClassifierMixin, BaseEstimator):
         self.classes_ = self.estimator.classes_
         return self
 
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return self.estimator.predict_proba(X)
+
     def predict(self, X: Any) -> np.ndarray:
         costs, actions = self.loss.resolve(self.classes_)
         return actions[(self.estimator.predict_proba(X) @ costs.T).argmin(axis=1)]

@@ -27,6 +27,7 @@ from concordant.report.statistics import (
     corrected_interval,
     corrected_t_test,
     holm,
+    signed_rank_test,
 )
 from concordant.report.training import (
     Final,
@@ -38,6 +39,10 @@ from concordant.report.training import (
     make_splits,
     try_out,
 )
+
+#: ``(differences over splits, test rows per training row) -> p-value``
+Test = Callable[[np.ndarray, float], float]
+TESTS: dict[str, Test] = {"t": corrected_t_test, "wilcoxon": signed_rank_test}
 
 #: ``(fits done, fits in all, what is being done)``
 Progress = Callable[[int, int, str], None]
@@ -56,6 +61,9 @@ def compare(
     tol: float = 1e-3,
     random_state: Any = 0,
     n_jobs: int | None = None,
+    missing: str = "refuse",
+    test: str = "t",
+    loss_name: str | None = None,
     question: str | None = None,
     source: str = "",
     data_code: str = "",
@@ -84,6 +92,14 @@ def compare(
     random_state : int, RandomState or None, default=0
     n_jobs : int, default=None
         Processes; None for all cores. The result does not depend on it, but for the seconds.
+    missing : {"refuse", "impute"}, default="refuse"
+        Whether NaN in dense `X` is an error, or becomes the mean of the column over the training
+        rows of each split.
+    test : {"t", "wilcoxon"}, default="t"
+        The corrected resampled t-test, or Wilcoxon's signed-rank test over the splits, which
+        takes them for independent.
+    loss_name : str, default=None
+        What to call the loss in the report.
     question, source, data_code : str
         For the report: what is asked, where the data come from, and a line of Python that loads
         them as ``X, y``.
@@ -102,8 +118,10 @@ def compare(
     True
     """
     started = time.perf_counter()
-    problem = Problem.of(X, y, loss)
-    protocol = _protocol(problem, C, cv, repeats, inner_cv, tol, random_state, n_jobs)
+    problem = Problem.of(X, y, loss, missing)
+    if test not in TESTS:
+        raise ValueError(f"test must be {' or '.join(map(repr, TESTS))}, got {test!r}")
+    protocol = make_protocol(problem, C, cv, repeats, inner_cv, tol, random_state, n_jobs)
     routes = routes if routes is None else list(routes)
     found = candidates(routes, loss)
     outcomes, failures = _measure(problem, found, protocol, progress or _silent)
@@ -111,13 +129,15 @@ def compare(
         reasons = "; ".join(f"{f.title}: {f.reason}" for f in failures)
         raise ValueError(f"no candidate could be measured: {reasons}")
     return Comparison(
-        outcomes=_against_best(outcomes, protocol),
+        outcomes=_against_best(outcomes, protocol, TESTS[test]),
         failures=tuple(failures),
         problem=problem,
         loss=loss,
         question=question or "Which route gives the smallest mean loss on this data?",
         protocol=replace(protocol, seconds=time.perf_counter() - started),
         versions=_versions(),
+        test=test,
+        loss_name=loss_name,
         source=source,
         data_code=data_code,
         routes_code="" if routes is None else ", ".join(c.code for c in found if c.is_route),
@@ -128,10 +148,11 @@ def _silent(done: int, total: int, what: str) -> None:
     """Progress that nobody watches."""
 
 
-def _protocol(
+def make_protocol(
     problem: Problem, C: Sequence[float], cv: int, repeats: int, inner_cv: int, tol: float,
     random_state: Any, n_jobs: int | None,
 ) -> Protocol:  # fmt: skip
+    """The protocol of these numbers; an error where they make none."""
     grid = tuple(sorted(float(value) for value in C))
     if not grid or not all(np.isfinite(value) and value > 0 for value in grid):
         raise ValueError(f"C must hold finite values > 0, got {C!r}")
@@ -205,6 +226,8 @@ def _outcome(
 ) -> Outcome:
     actions = np.zeros((protocol.repeats, len(problem.y)), dtype=np.int64)
     losses, accuracies = np.empty(len(splits)), np.empty(len(splits))
+    doubt = _gathered([piece.doubt for piece in pieces], splits, protocol)
+    proba = _gathered([piece.proba for piece in pieces], splits, protocol)
     for i, (piece, (_, test)) in enumerate(zip(pieces, splits)):
         actions[i // protocol.cv, test] = piece.answers
         losses[i] = problem.costs[piece.answers, problem.y[test]].mean()
@@ -220,6 +243,8 @@ def _outcome(
         accuracies=accuracies,
         C=C,
         actions=actions,
+        doubt=doubt,
+        proba=proba,
         gap=max(gaps) if gaps else None,
         unconverged=sum(not piece.converged for piece in pieces),
         seconds=final.seconds,
@@ -234,10 +259,24 @@ def _outcome(
     )
 
 
-def _against_best(outcomes: list[Outcome], protocol: Protocol) -> tuple[Outcome, ...]:
+def _gathered(
+    pieces: list[np.ndarray | None], splits: list[Split], protocol: Protocol
+) -> np.ndarray | None:
+    """What was found on test rows, in their places, one layer a repetition."""
+    if any(piece is None for piece in pieces):
+        return None
+    first = np.asarray(pieces[0])
+    n = sum(len(test) for _, test in splits[: protocol.cv])
+    out = np.zeros((protocol.repeats, n, *first.shape[1:]), dtype=first.dtype)
+    for i, (piece, (_, rows)) in enumerate(zip(pieces, splits)):
+        out[i // protocol.cv, rows] = piece
+    return out
+
+
+def _against_best(outcomes: list[Outcome], protocol: Protocol, test: Test) -> tuple[Outcome, ...]:
     """Ordered by mean loss, each tested against the first."""
     best, *others = sorted(outcomes, key=lambda o: o.mean)
-    p_values = [corrected_t_test(o.losses - best.losses, protocol.ratio) for o in others]
+    p_values = [test(o.losses - best.losses, protocol.ratio) for o in others]
     tested = [
         replace(o, difference=o.mean - best.mean, p_value=p, p_adjusted=adjusted)
         for o, p, adjusted in zip(others, p_values, holm(p_values))

@@ -33,10 +33,13 @@ class Problem:
     feature_names: tuple[str, ...]
 
     @classmethod
-    def of(cls, X: Any, y: Any, loss: Any) -> Problem:
+    def of(cls, X: Any, y: Any, loss: Any, missing: str = "refuse") -> Problem:
         """Checked data, and the loss resolved on all labels."""
+        if missing not in ("refuse", "impute"):
+            raise ValueError(f"missing must be 'refuse' or 'impute', got {missing!r}")
         names = getattr(X, "columns", None)
-        x = check_array(X, accept_sparse="csr", dtype=np.float64)
+        finite = "allow-nan" if missing == "impute" and not sp.issparse(X) else True
+        x = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=finite)
         y = column_or_1d(y, warn=True)
         check_consistent_length(x, y)
         check_classification_targets(y)
@@ -87,5 +90,10 @@ class Problem:
         """Name, least, mean, largest and standard deviation of each feature (dense data)."""
         if self.is_sparse:
             return []
-        columns = (f(axis=0) for f in (self.x.min, self.x.mean, self.x.max, self.x.std))
+        columns = (f(self.x, axis=0) for f in (np.nanmin, np.nanmean, np.nanmax, np.nanstd))
         return [(n, *map(float, values)) for n, *values in zip(self.feature_names, *columns)]
+
+    @property
+    def missing(self) -> int:
+        """Cells without a value, which the mean of the training rows fills."""
+        return 0 if self.is_sparse else int(np.isnan(self.x).sum())

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
+from concordant.io.encoding import Standardise
+from concordant.plots.coverage import doubt_of
 from concordant.report.candidates import Candidate
 from concordant.report.problem import Problem
 
@@ -22,6 +23,9 @@ from concordant.report.problem import Problem
 FAILURES = (ValueError, ArithmeticError, RuntimeError, MemoryError)
 
 Split = tuple[np.ndarray, np.ndarray]
+
+#: Examples × labels above which probabilities are not kept for the figures.
+MOST_PROBABILITIES = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,14 @@ class Protocol:
 
 
 class Piece(NamedTuple):
-    """One candidate on one split, or why it has no answers there."""
+    """One candidate on one split, or why it has no answers there.
+
+    `doubt` grows where the candidate is less sure; `proba` has a column for every label.
+    """
 
     answers: np.ndarray
+    doubt: np.ndarray | None = None
+    proba: np.ndarray | None = None
     C: float | None = None
     gap: float | None = None
     converged: bool = True
@@ -155,7 +164,7 @@ def _path(
     slowest saves most of the time; each model is good until the next is asked for.
     """
     loss = problem.loss_on(rows)
-    x = StandardScaler(with_mean=not problem.is_sparse).fit(problem.x[rows])
+    x = Standardise(with_mean=not problem.is_sparse).fit(problem.x[rows])
     model = None
     for C, tol in stops:
         estimator = candidate.make(C, loss, tol, seed)
@@ -173,7 +182,7 @@ def _answers(problem: Problem, model: Any, rows: np.ndarray) -> np.ndarray:
     return problem.rows_of(model.predict(problem.x[rows]))
 
 
-def _tune(problem: Problem, candidate: Candidate, rows: np.ndarray, protocol: Protocol) -> float:
+def tune(problem: Problem, candidate: Candidate, rows: np.ndarray, protocol: Protocol) -> float:
     """The C with the smallest loss in an inner cross-validation; the smaller of equals."""
     if len(protocol.C) == 1 or not candidate.has_C:
         return protocol.C[0]
@@ -193,16 +202,33 @@ def _piece(
 ) -> Piece:
     try:
         with alone():
-            best = _tune(problem, candidate, train, protocol)
+            best = tune(problem, candidate, train, protocol)
             C = best * candidate.scale
             before = [c for c in protocol.C if c < best and candidate.is_route]
             stops = [(c * candidate.scale, protocol.tune_tol) for c in before]
             *_, model = _path(problem, candidate, train, [*stops, (C, protocol.tol)], protocol.seed)
             gap, converged = _certificate(model[-1], candidate, protocol.tol)
             answers = _answers(problem, model, test)
+            doubt, proba = _certainty(problem, model, answers, test)
     except FAILURES as error:
         return Piece(np.zeros(0, dtype=np.int64), failure=_reason(error))
-    return Piece(answers, C if candidate.has_C else None, gap, converged)
+    return Piece(answers, doubt, proba, C if candidate.has_C else None, gap, converged)
+
+
+def _certainty(
+    problem: Problem, model: Any, answers: np.ndarray, rows: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """How little the model is sure of each answer, and its probabilities of the labels."""
+    if problem.x.shape[0] * len(problem.classes) > MOST_PROBABILITIES:
+        return None, None
+    x, seen = problem.x[rows], np.asarray(model.classes_, dtype=np.int64)
+    if hasattr(model, "predict_proba"):
+        proba = np.zeros((len(rows), len(problem.classes)), dtype=np.float32)
+        proba[:, seen] = model.predict_proba(x)
+        return np.einsum("ij,ij->i", problem.costs[answers], proba), proba
+    if not hasattr(model, "decision_function"):
+        return None, None
+    return doubt_of(model, x, problem.costs, answers), None
 
 
 def _certificate(model: Any, candidate: Candidate, tol: float) -> tuple[float | None, bool]:

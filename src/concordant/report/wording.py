@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from concordant.report.results import Comparison, Outcome
 
 
+TEST_NAMES = {"t": "corrected resampled t-test", "wilcoxon": "Wilcoxon signed-rank test"}
+
 #: Below this, Student's t has so few degrees of freedom that the test misses almost everything.
 FEW_SPLITS = 5
 
@@ -93,7 +95,7 @@ def recommend(comparison: Comparison) -> str:
             + ("each of the " if len(others) > 1 else "the ")
             + f"{counted(len(others), 'alternative')} tried"
         )
-    first += f" (corrected resampled t-test, Holm-adjusted, {100 * LEVEL:g} % level)."
+    first += f" ({TEST_NAMES[comparison.test]}, Holm-adjusted, {100 * LEVEL:g} % level)."
     return " ".join([first, *_reservations(comparison)])
 
 
@@ -134,6 +136,11 @@ def counted(number: int, noun: str) -> str:
 def loss_name(loss: Any) -> str:
     """A loss on one line."""
     return loss if isinstance(loss, str) else " ".join(repr(loss).split())
+
+
+def loss_of(comparison: Comparison) -> str:
+    """What the comparison's loss is called."""
+    return comparison.loss_name or loss_name(comparison.loss)
 
 
 def protocol_text(comparison: Comparison) -> str:

@@ -12,6 +12,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from concordant.datasets.synthetic import make_chains, make_ordered, make_pairs, make_uncertain
+
+__all__ = ["load_redwine", "make_chains", "make_ordered", "make_pairs", "make_uncertain"]
+
 _REDWINE = """Red wine quality.
 
 1,599 red vinho verde wines from Portugal: 11 physicochemical measurements, and the grade given
