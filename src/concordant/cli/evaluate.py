@@ -107,20 +107,28 @@ def _result(found: Answers, loss: str) -> dict[str, Any]:
                     "commonest_answer": found.actions.tolist()[common],
                 }
             )
-    right = found.actions[found.action].astype(str) == found.labels[found.truth].astype(str)
     n = len(found.cost)
     return {
         "rows": n,
         "loss": loss,
         "mean_loss": float(found.cost.mean()),
         "standard_error": float(found.cost.std(ddof=1) / n**0.5) if n > 1 else None,
-        "accuracy": float(right.mean()),
+        "accuracy": _accuracy(found),
         "best_constant": {
             "action": found.actions.tolist()[int(constant.argmin())],
             "mean_loss": float(constant.min()),
         },
         "labels": per_label,
     }
+
+
+def _accuracy(found: Answers) -> float | None:
+    """Share of answers that are the true label; None where no action is a label."""
+    code = {label: i for i, label in enumerate(found.labels.tolist())}
+    meant = [code.get(action, -1) for action in found.actions.tolist()]
+    if max(meant) < 0:
+        return None
+    return sum(meant[a] == t for a, t in zip(found.action, found.truth)) / len(found.truth)
 
 
 def _show(result: dict[str, Any]) -> None:
@@ -131,9 +139,11 @@ def _show(result: dict[str, Any]) -> None:
 
     error = result["standard_error"]
     spread = "" if error is None else f" ± {1.96 * error:.4g}"
+    accuracy = result["accuracy"]
+    right = "" if accuracy is None else f"; accuracy {100 * accuracy:.1f} %"
     terminal.say(
         f"Mean loss ({result['loss']}) on {result['rows']:,} rows: "
-        f"{result['mean_loss']:.4g}{spread}; accuracy {100 * result['accuracy']:.1f} %",
+        f"{result['mean_loss']:.4g}{spread}{right}",
         style="bold",
     )
     constant = result["best_constant"]

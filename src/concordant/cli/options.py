@@ -137,7 +137,8 @@ def read_data(
     if kind == "svmlight":
         x, y = tables.read_svmlight(data)
         schema = tables.Schema((), "label", _labels(y), len(y))
-        return Data(x, y, *_loss(loss, y, order), None, schema, "refuse")
+        ranks = None if order is None else _order(order, _labels(y))
+        return Data(x, y, _loss(loss, _labels(y), ranks), loss, None, schema, "refuse")
     if target is None:
         raise click.UsageError("--target COLUMN says which column to predict")
     frame = tables.read_frame(
@@ -155,11 +156,11 @@ def read_data(
     x = encoder.transform(frame)
     if x.shape[1] == 0:
         raise tables.DataFileError("no column is left to predict from")
-    found, name = _loss(loss, y, order, tables.given_order(frame, target))
+    ranks = tables.given_order(frame, target) if order is None else _order(order, _labels(y))
     ordered = loss in ("absolute", "squared")
-    labels = tuple(order.split(",")) if order and ordered else _labels(y)
+    labels = tuple(ranks) if ranks and ordered else _labels(y)
     schema = tables.Schema(columns, target, labels, len(y), ordered)
-    return Data(x, y, found, name, encoder, schema, missing)
+    return Data(x, y, _loss(loss, _labels(y), ranks), loss, encoder, schema, missing)
 
 
 def _labels(y: np.ndarray) -> tuple[Any, ...]:
@@ -168,17 +169,15 @@ def _labels(y: np.ndarray) -> tuple[Any, ...]:
     return tuple(np.unique(y).tolist())
 
 
-def _loss(
-    text: str, y: np.ndarray, order: str | None, given: list[Any] | None = None
-) -> tuple[LabelLoss, str]:
+def _loss(text: str, labels: tuple[Any, ...], ranks: list[Any] | None) -> LabelLoss:
+    import numpy as np
+
     from concordant.io.losses import parse_loss
 
-    labels = _labels(y)
-    ranks = _order(order, labels) if order is not None else given
     with bad_option("--loss"):
         loss = parse_loss(text, labels, ranks)
-        loss.resolve(__import__("numpy").array(labels))
-    return loss, text
+        loss.resolve(np.array(labels))
+    return loss
 
 
 def _order(order: str, labels: tuple[Any, ...]) -> list[Any]:
@@ -193,7 +192,7 @@ def _order(order: str, labels: tuple[Any, ...]) -> list[Any]:
     return names
 
 
-class bad_option:  # a context manager; the name reads as what it makes of an error
+class bad_option:
     """Errors inside are the fault of this option."""
 
     def __init__(self, option: str):
