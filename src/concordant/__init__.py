@@ -16,7 +16,8 @@ A walk through the library, from the inside out:
 - `concordant.metrics`: `mean_loss` and `make_scorer` for the same losses;
 - `concordant.plots`: where the loss comes from, calibration, loss against coverage, convergence;
 - `save` and `load`: model files that hold data and no code;
-- `concordant.datasets`: small data sets.
+- `concordant.datasets`: small data sets, generators, and larger ones to fetch;
+- the command line, ``concordant --help``: compare, train, predict, evaluate.
 
 Names are loaded when first used, so importing the package costs next to nothing.
 """
