@@ -109,6 +109,7 @@ class CoverageDisplay:
         ax.set_xlabel("share of examples answered, surest first")
         ax.set_ylabel("their mean loss")
         ax.set_xlim(0, 1)
-        ax.set_ylim(bottom=0)
+        ax.autoscale(axis="y")  # a bottom of ours switches it off, and more curves may come
+        ax.set_ylim(0, ax.get_ylim()[1])
         self.ax_, self.figure_ = ax, ax.figure
         return self
