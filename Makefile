@@ -22,9 +22,8 @@ RUN  := $(BIN)/python
 PIP  := $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 CODE := $(wildcard src tests benchmarks experiments examples docs)
 
-# Tests run in two processes: one BLAS and one OpenMP thread each. scikit-learn skips its array
-# API check unless SCIPY_ARRAY_API is set before scipy is imported.
-TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 SCIPY_ARRAY_API=1
+# Tests run in two processes: one BLAS and one OpenMP thread each.
+TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS  ?= 2
 ARGS     ?=
 

@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,7 @@ CHAPTERS = {
     "Routes": (
         "surrogates.base", "surrogates.adversarial", "surrogates.log", "surrogates.hinge",
         "surrogates.hybrid", "surrogates.quadratic", "surrogates.margins",
+        "surrogates.thresholds", "surrogates.questions", "surrogates.rejecting",
     ),
     "The adversarial game": (
         "oracles.games", "oracles.games.zero_one", "oracles.games.weighted",
@@ -92,7 +94,7 @@ def consistency() -> str:
         lines += [f"## {title}", "", "| route | |", "|---|---|"]
         matrix, actions = loss.resolve(np.arange(3))
         costs = LabelCosts(matrix, actions.tolist() == [0, 1, 2])
-        for name, route in cc.surrogates.SURROGATES.items():
+        for name, route in routes_for(loss).items():
             try:
                 said = route().consistency(costs, {"no_majority": 0.0})
             except (TypeError, ValueError) as error:
@@ -100,6 +102,12 @@ def consistency() -> str:
             lines.append(f"| `{name}` | {_cell(said)} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def routes_for(loss: Any) -> dict[str, Any]:
+    """Routes that are made for this loss."""
+    found = {**cc.surrogates.SURROGATES, **cc.surrogates.ORDERED, **cc.surrogates.REDUCTIONS}
+    return found | (cc.surrogates.REJECTING if isinstance(loss, cc.losses.Abstain) else {})
 
 
 def _cell(text: str) -> str:

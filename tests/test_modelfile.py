@@ -41,7 +41,18 @@ MODELS = {
     "hybrid": cc.Classifier(surrogate=cc.surrogates.Hybrid(alpha=0.3), max_iter=50, tol=1e-2),
     "pipeline": make_pipeline(StandardScaler(), MinMaxScaler(), cc.Classifier("absolute", "log")),
     "scalers": make_pipeline(RobustScaler(), MaxAbsScaler(), cc.Classifier(surrogate="quadratic")),
-} | {f"route {name}": cc.Classifier("absolute", name) for name in cc.surrogates.SURROGATES}
+    "ordinal": cc.OrdinalClassifier(categories=["low", "mid", "high"], random_state=0),
+    "ordinal kernel": cc.OrdinalClassifier(
+        surrogate=cc.surrogates.AllThreshold(base="hinge"), categories=["low", "mid", "high"],
+        kernel="rbf", random_state=0,
+    ),
+}  # fmt: skip
+MODELS |= {
+    f"route {name}": cc.Classifier(
+        cc.losses.Abstain(0.3) if name in cc.surrogates.REJECTING else "absolute", name
+    )
+    for name in cc.surrogates.ROUTES
+}
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +88,8 @@ def test_every_attribute_and_every_bit_comes_back(name, fitted, tmp_path):
     again = cc.load(cc.save(model, tmp_path / "model"))
     assert same(vars(model), vars(again))
     new = RNG.normal(size=(20, 4))
-    for method in ("predict", "decision_function", "predict_proba", "strategy"):
+    methods = ("predict", "decision_function", "predict_proba", "strategy")
+    for method in methods:
         assert hasattr(model, method) == hasattr(again, method)
         if hasattr(model, method):
             np.testing.assert_array_equal(getattr(model, method)(new), getattr(again, method)(new))

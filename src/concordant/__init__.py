@@ -29,13 +29,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from concordant import datasets, io, losses, metrics, plots, surrogates
-    from concordant.estimators import Classifier
+    from concordant.estimators import Classifier, OrdinalClassifier
     from concordant.io import ModelFileError, load, save
 
 __version__ = "0.1.0.dev0"
 __all__ = [
     "Classifier",
     "ModelFileError",
+    "OrdinalClassifier",
     "datasets",
     "io",
     "load",
@@ -49,6 +50,7 @@ __all__ = [
 _MODULES = ("datasets", "io", "losses", "metrics", "plots", "surrogates")
 _NAMES = {
     "Classifier": "concordant.estimators",
+    "OrdinalClassifier": "concordant.estimators",
     "ModelFileError": "concordant.io",
     "load": "concordant.io",
     "save": "concordant.io",

@@ -16,7 +16,7 @@ def _key(value: Any) -> Any:
     return _NAN if isinstance(value, float) and np.isnan(value) else value
 
 
-def codes_of(values: np.ndarray, names: np.ndarray, what: str) -> np.ndarray:
+def rank_codes(values: np.ndarray, names: np.ndarray, what: str) -> np.ndarray:
     """Position of each value among the names; NaN matches NaN."""
     table = {_key(name): i for i, name in enumerate(names.tolist())}
     codes = np.array([table.get(_key(v), -1) for v in values.tolist()], dtype=np.int64)
@@ -66,7 +66,7 @@ def action_costs(
 ) -> np.ndarray:
     """Cost of each prediction, ``(n,)``; `labels` are the classes, sorted."""
     matrix, actions = loss.resolve(labels)
-    return matrix[codes_of(action, actions, "action"), codes_of(y_true, labels, "label")]
+    return matrix[rank_codes(action, actions, "action"), rank_codes(y_true, labels, "label")]
 
 
 def weighted_mean(values: np.ndarray, sample_weight: Any) -> float:

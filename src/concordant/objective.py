@@ -145,7 +145,7 @@ class Objective:
         #: Typical size of the objective: what it costs to be wrong everywhere.
         with np.errstate(over="ignore"):
             self.size = float(self.weight.sum()) * self.scale
-        self._pull = max(float(norms.mean()), 1.0) if self.has_intercept else 0.0
+        self._pull = scorer.pull(norms) if self.has_intercept else 0.0
 
     # Primal. Scores and their transpose are sums over chunks of data (see `Scorer.pieces`);
     # everything between them is per example.
@@ -286,8 +286,7 @@ class Objective:
             self.scorer.free(state.weights)[...] += self._pull * residual
 
     def _class_residual(self, mu: np.ndarray) -> np.ndarray:
-        total = self.weight @ mu
-        return np.bincount(self.target, self.weight, mu.shape[1]) - total
+        return self.route.total(self.weight, self.target) - self.weight @ mu
 
     def _plain_pass(self, state: DualState, order: np.ndarray) -> None:
         """The pass for structures without a compiled one: one batch of one at a time.

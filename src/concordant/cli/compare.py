@@ -23,7 +23,7 @@ QUICK: dict[str, Any] = {"C": (0.03,), "cv": 3, "repeats": 1, "n_jobs": 1}
 @options.data_argument
 @options.table_options
 @click.option("--report", default="concordant-report.html", show_default=True, metavar="FILE.html")
-@click.option("--routes", metavar="NAMES", help="Comma-separated; every route without.")
+@click.option("--routes", metavar="NAMES", help="Comma-separated; all that apply without.")
 @click.option("--kernel", metavar="NAME", help="Kernel scores (rbf, poly, …) instead of linear.")
 @click.option("--C", "C", metavar="NUMBERS", help="Grid for C, comma-separated.")
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds.")
@@ -91,18 +91,30 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 def _routes(routes: str | None, kernel: str | None) -> list[Any] | None:
     from concordant.estimators import Classifier
-    from concordant.surrogates import ALIASES, SURROGATES
+    from concordant.surrogates.names import SURROGATES
 
-    names = [name.strip() for name in routes.split(",")] if routes else list(SURROGATES)
-    known = [*SURROGATES, *ALIASES]
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise click.BadParameter(
-            f"unknown route {unknown[0]!r}; routes are {', '.join(known)}", param_hint="--routes"
-        )
+    if routes is None and kernel is None:
+        return None
+    found = [route_of(name) for name in (routes.split(",") if routes else SURROGATES)]
     if kernel is None:
-        return names if routes else None
-    return [Classifier(surrogate=name, kernel=kernel) for name in names]
+        return found
+    made = [Classifier(surrogate=f) if isinstance(f, str) else f for f in found]
+    return [model.set_params(kernel=kernel) for model in made]
+
+
+def route_of(text: str) -> Any:
+    """A route by its name; ``ordinal/NAME`` is that route on one direction with thresholds."""
+    from concordant.estimators import OrdinalClassifier
+    from concordant.surrogates.names import ALIASES, ROUTES
+
+    ordinal, slash, name = text.strip().rpartition("/")
+    if name not in [*ROUTES, *ALIASES] or (slash and ordinal != "ordinal"):
+        raise click.BadParameter(
+            f"unknown route {text.strip()!r}; routes are {', '.join([*ROUTES, *ALIASES])}, and "
+            "ordinal/ before one of them",
+            param_hint="--routes",
+        )
+    return OrdinalClassifier(surrogate=name) if slash else name
 
 
 def show_schema(read: options.Data) -> None:

@@ -70,7 +70,7 @@ def _priced(served: Any, y: Any, answers: Any, loss: str | None) -> Answers:
     import numpy as np
 
     from concordant.io.losses import parse_loss
-    from concordant.plots.base import Answers
+    from concordant.plots.base import Answers, all_labels
 
     classes = served.last.classes_
     if classes.dtype.kind in "iuf" and y.dtype.kind in "USO":
@@ -80,12 +80,12 @@ def _priced(served: Any, y: Any, answers: Any, loss: str | None) -> Answers:
         )
     if classes.dtype.kind in "USO":
         y = y.astype(str)
-    labels = np.unique(np.concatenate([classes, y]))
+    labels = all_labels(classes, y)
     if loss is None:
         priced = served.last.loss
     else:
         with options.bad_option("--loss"):
-            priced = parse_loss(loss, labels.tolist())
+            priced = parse_loss(loss, labels)
     return Answers.of(y, answers, priced, labels)
 
 

@@ -18,7 +18,12 @@ FOLDS = 3
 @options.data_argument
 @options.table_options
 @click.option("--model", "output", required=True, metavar="FILE", help="Where to write the model.")
-@click.option("--route", default="adversarial", show_default=True, help="How to train.")
+@click.option(
+    "--route",
+    default="adversarial",
+    show_default=True,
+    help="How to train; ordinal/NAME: on one direction with thresholds.",
+)
 @click.option("--kernel", metavar="NAME", help="Kernel scores (rbf, poly, …) instead of linear.")
 @click.option(
     "--C", "C", default="auto", show_default=True,
@@ -83,12 +88,15 @@ def train(
 def _estimator(
     read: options.Data, route: str, kernel: str | None, tol: float, seed: int, jobs: int | None
 ) -> Any:
+    from concordant.cli.compare import route_of
     from concordant.estimators import Classifier
-    from concordant.surrogates import find_surrogate
 
-    with options.bad_option("--route"):
-        find_surrogate(route, read.loss)
-    return Classifier(read.loss, route, kernel=kernel, tol=tol, random_state=seed, n_jobs=jobs)
+    found = route_of(route)
+    model = Classifier(surrogate=found) if isinstance(found, str) else found
+    model.set_params(loss=read.loss, kernel=kernel, tol=tol, random_state=seed, n_jobs=jobs)
+    if read.schema.ordered and "categories" in model.get_params():
+        model.set_params(categories=list(read.schema.labels))
+    return model
 
 
 def _C(text: str, read: options.Data, estimator: Any, seed: int, jobs: int | None) -> float:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from concordant.metrics import check_labels, check_weights
+from concordant.metrics import check_labels, check_weights, rank_codes
 
 #: Above this many stored values a sample is taken as it is: finding equal rows costs a sort.
 MERGE_LIMIT = 2_000_000
@@ -26,9 +26,14 @@ class Sample(NamedTuple):
 
 
 def training_data(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, loss_weight: Any
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    loss_weight: Any,
+    order: list[Any] | None = None,
 ) -> tuple[Sample, np.ndarray]:
-    """The sample to train on and its classes, sorted."""
+    """The sample to train on and the classes in it, in this order (by default sorted)."""
     precomputed = estimator.kernel == "precomputed"
     X, y = validate_data(
         estimator,
@@ -51,14 +56,27 @@ def training_data(
     if not weight.any():
         raise ValueError("sample_weight is zero for every example")
     used = weight > 0
-    classes, used_codes = np.unique(y[used], return_inverse=True)
-    codes = np.zeros(len(y), dtype=np.int64)
-    codes[used] = used_codes
+    classes, codes = _encode(y, used, order)
     if precomputed:
         rows = np.flatnonzero(used)
         x = X if used.all() else X[np.ix_(rows, rows)]
         return Sample(x, codes[rows], weight[rows], loss_weight[rows], rows), classes
     return prepare(_canonical(X), codes, weight, loss_weight), classes
+
+
+def _encode(
+    y: np.ndarray, used: np.ndarray, order: list[Any] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Classes of the used rows, and codes of all (0 where a row is not used)."""
+    if order is None:
+        classes, used_codes = np.unique(y[used], return_inverse=True)
+    else:
+        places = rank_codes(y, np.asarray(order), "category")
+        found, used_codes = np.unique(places[used], return_inverse=True)
+        classes = np.asarray(order)[found]
+    codes = np.zeros(len(y), dtype=np.int64)
+    codes[used] = used_codes
+    return classes, codes
 
 
 def features(estimator: Any, X: Any) -> Any:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from concordant.estimators.kernels import check_name
-from concordant.losses import LabelLoss, find_loss
+from concordant.losses import Among, LabelLoss, find_loss
 from concordant.penalty import Penalty
 from concordant.surrogates import Surrogate, find_surrogate
 
@@ -26,6 +26,11 @@ class Parameters(NamedTuple):
     loss: LabelLoss
     penalty: Penalty
     seed: int
+
+    def on_order(self, order: list[Any]) -> Parameters:
+        """With losses whose ranks are places in this order."""
+        training, loss = Among(self.training_loss, order), Among(self.loss, order)
+        return self._replace(training_loss=training, loss=loss)
 
 
 def check_parameters(given: Any) -> Parameters:

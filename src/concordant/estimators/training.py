@@ -17,7 +17,7 @@ from concordant.executor import Executor
 from concordant.objective import Objective
 from concordant.scorers import Scorer
 from concordant.solvers import Result, find_solver, minimise
-from concordant.structures import Label, LabelCosts
+from concordant.structures import LabelCosts
 from concordant.surrogates import LabelRoute
 
 
@@ -44,8 +44,7 @@ def build_objective(
         raise ValueError(f"the values of row {row} are too large: their squares overflow")
     scorer.executor = executor
     surrogate = parameters.surrogate
-    structure = Label(len(sample.y), costs.costs.shape[1])
-    route = LabelRoute(surrogate, structure, costs, surrogate.block(costs), executor)
+    route = surrogate.label_route(len(sample.y), costs, executor)
     with np.errstate(over="ignore"):
         weight, loss_weight = C * sample.weight, sample.loss_weight
     if surrogate.weighs == "example":

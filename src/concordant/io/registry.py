@@ -11,21 +11,31 @@ from functools import cache
 
 #: module -> classes; the class's name is its key.
 _MODULES: dict[str, tuple[str, ...]] = {
-    "concordant.estimators": ("Classifier",),
+    "concordant.estimators": ("Classifier", "OrdinalClassifier"),
     "concordant.estimators.decisions": ("Rule",),
     "concordant.estimators.kernels": ("Kernel", "Nystroem"),
     "concordant.estimators.training": ("Start",),
     "concordant.io.encoding": ("Column", "Standardise", "TableEncoder"),
     "concordant.losses": ("Absolute", "Abstain", "CostMatrix", "Squared", "ZeroOne"),
+    "concordant.losses.labels": ("Among",),
     "concordant.structures": ("LabelCosts",),
     "concordant.surrogates": (
         "Adversarial",
+        "AllThreshold",
+        "BinaryEncoded",
+        "CostOneVsAll",
+        "CostOneVsOne",
         "Hinge",
         "Hybrid",
+        "ImmediateThreshold",
         "LeeLinWahba",
         "Log",
+        "OneSidedRegression",
         "OneVsRest",
         "Quadratic",
+        "Reduction",
+        "RejectingCrammerSinger",
+        "RejectingOneVsRest",
         "WestonWatkins",
     ),
     # What a model is usually chained with; their state is data only.

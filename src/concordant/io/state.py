@@ -112,7 +112,7 @@ class Encoder:
         key = key_of(type(value))
         if key is None:
             kind = f"{type(value).__module__}.{type(value).__qualname__}"
-            what = f"a function ({kind})" if callable(value) else f"of type {kind}"
+            what = f"a function ({kind})" if _is_function(value) else f"of type {kind}"
             raise TypeError(
                 f"{self._where()} is {what}: model files hold data of known kinds and no code. "
                 "Replace it (a kernel by name, a random state by its seed), or pickle the model "
@@ -140,6 +140,10 @@ class Encoder:
 
     def _where(self) -> str:
         return "".join(self._path)
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and not hasattr(value, "get_params")  # losses can be called too
 
 
 def _can_be_key(key: Any) -> bool:

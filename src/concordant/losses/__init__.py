@@ -1,13 +1,14 @@
 """What a prediction is scored on: losses of (action, truth), never surrogates."""
 
 from concordant.losses.base import LabelLoss
-from concordant.losses.labels import Absolute, Abstain, CostMatrix, Squared, ZeroOne
+from concordant.losses.labels import Absolute, Abstain, Among, CostMatrix, Squared, ZeroOne
 from concordant.losses.names import LOSSES, find_loss
 
 __all__ = [
     "LOSSES",
     "Absolute",
     "Abstain",
+    "Among",
     "CostMatrix",
     "LabelLoss",
     "Squared",

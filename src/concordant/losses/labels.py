@@ -52,6 +52,49 @@ class Squared(LabelLoss):
         return _rank_distance(n_classes) ** 2
 
 
+class Among(LabelLoss):
+    """A loss whose ranks are places among given categories, of which a sample may lack some.
+
+    Estimators of ordered labels make it from ``categories=``: between "bad" and "good" there
+    is a step for "fair" even where no example is fair.
+
+    Parameters
+    ----------
+    loss : loss
+    categories : sequence
+        All labels, in their order.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> loss = cc.losses.Among(cc.losses.Absolute(), ["bad", "fair", "good"])
+    >>> loss.resolve(["bad", "good"])[0]
+    array([[0., 2.],
+           [2., 0.]])
+    """
+
+    def __init__(self, loss: LabelLoss, categories: Sequence[Any]):
+        self.loss = loss
+        self.categories = categories
+
+    def label_names(self) -> list[Any]:
+        """All labels."""
+        return list(self.categories)
+
+    def matrix(self, n_classes: int) -> np.ndarray:
+        return self.loss.matrix(n_classes)
+
+    def resolve(self, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        names = list(self.categories)
+        costs, actions = self.loss.resolve(_array(names))
+        column = [names.index(label) for label in np.asarray(classes).tolist()]
+        actions = np.asarray(actions).tolist()
+        rows = [i for i, action in enumerate(actions) if action not in names]
+        if set(names) <= set(actions):
+            rows = [actions.index(names[j]) for j in column] + rows
+        return costs[np.ix_(rows, column)], _array([actions[i] for i in rows])
+
+
 class Abstain(LabelLoss):
     """0-1 loss with one more action, to abstain, at a fixed price.
 

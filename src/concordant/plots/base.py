@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from concordant.losses import find_loss
-from concordant.metrics import codes_of
+from concordant.metrics import rank_codes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,9 +59,9 @@ class Answers(NamedTuple):
         if labels is None:
             named = getattr(loss, "label_names", lambda: None)()
             labels = named if named is not None else np.unique(y_true)
-        labels = np.unique(np.asarray(labels))
+        labels = np.array(list(dict.fromkeys(np.asarray(labels).tolist())))  # in the given order
         costs, actions = loss.resolve(labels)
-        codes = codes_of(action, actions, "action"), codes_of(y_true, labels, "label")
+        codes = rank_codes(action, actions, "action"), rank_codes(y_true, labels, "label")
         return cls(costs, actions, labels, *codes)
 
     @classmethod
@@ -69,8 +69,12 @@ class Answers(NamedTuple):
         """What a fitted classifier answers, priced by its own loss unless another is given."""
         last = last_step(estimator)
         loss = getattr(last, "loss", "zero_one") if loss is None else loss
-        labels = np.unique(np.concatenate([np.asarray(estimator.classes_), np.unique(y)]))
-        return cls.of(y, estimator.predict(X), loss, labels)
+        return cls.of(y, estimator.predict(X), loss, all_labels(estimator.classes_, y))
+
+
+def all_labels(classes: Any, y: Any) -> list[Any]:
+    """The classes in their order, which may be that of ranks, and then labels they lack."""
+    return list(dict.fromkeys([*np.asarray(classes).tolist(), *np.unique(y).tolist()]))
 
 
 def last_step(estimator: Any) -> Any:

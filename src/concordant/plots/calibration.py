@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from concordant.metrics import codes_of
+from concordant.metrics import rank_codes
 from concordant.plots.base import PALETTE, Palette, axes_of, name_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class CalibrationDisplay:
     ) -> CalibrationDisplay:  # fmt: skip
         """Of probabilities, one column a label of `labels`."""
         proba, labels = np.asarray(proba, dtype=float), np.asarray(labels)
-        truth = codes_of(np.asarray(y_true), labels, "label")
+        truth = rank_codes(np.asarray(y_true), labels, "label")
         top = proba.argmax(axis=1)
         found = reliability(proba.max(axis=1), top == truth, bins)
         return cls(*found, name=name).plot(ax, **line)

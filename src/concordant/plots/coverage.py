@@ -77,12 +77,12 @@ class CoverageDisplay:
         """Of a fitted classifier; examples are ordered by the expected cost of their answers, or
         by the lead of the best score where there are no probabilities."""
         from concordant.losses import find_loss
-        from concordant.metrics import codes_of
+        from concordant.metrics import rank_codes
 
         answers = Answers.from_estimator(estimator, X, y, loss)
         own = find_loss(getattr(last_step(estimator), "loss", "zero_one") if loss is None else loss)
         costs, actions = own.resolve(np.asarray(estimator.classes_))
-        rows = codes_of(answers.actions[answers.action], actions, "action")
+        rows = rank_codes(answers.actions[answers.action], actions, "action")
         doubt = doubt_of(estimator, X, costs, rows)
         display = cls(*coverage_curve(answers.cost, doubt), name=name_of(estimator, name))
         return display.plot(ax, **line)

@@ -78,11 +78,12 @@ def compare(
     X : array-like or sparse matrix of shape (n, d)
     y : array-like of shape (n,)
     loss : str or loss, default="zero_one"
-    routes : iterable of str, surrogate or Classifier, default=None
-        By default every route, with linear scores. A `Classifier` brings its kernel and other
-        arguments along; its own C multiplies the grid. The baselines are always there: the
-        best constant action, scikit-learn's boosted trees and logistic regression with the
-        Bayes action of the loss, and logistic regression with its most probable label.
+    routes : iterable of str, surrogate or estimator, default=None
+        By default every route that applies, with linear scores: where labels have ranks also
+        those of one direction with thresholds. A `Classifier` or `OrdinalClassifier` brings its
+        kernel and other arguments along; its own C multiplies the grid. The baselines are always
+        there: the best constant action, scikit-learn's boosted trees and logistic regression with
+        the Bayes action of the loss, and logistic regression with its most probable label.
     C : sequence of float
         Grid, the same for every candidate; with one value nothing is tuned.
     cv, repeats, inner_cv : int, default=5, 2, 3
@@ -123,7 +124,7 @@ def compare(
         raise ValueError(f"test must be {' or '.join(map(repr, TESTS))}, got {test!r}")
     protocol = make_protocol(problem, C, cv, repeats, inner_cv, tol, random_state, n_jobs)
     routes = routes if routes is None else list(routes)
-    found = candidates(routes, loss)
+    found = candidates(routes, loss, problem)
     outcomes, failures = _measure(problem, found, protocol, progress or _silent)
     if not outcomes:
         reasons = "; ".join(f"{f.title}: {f.reason}" for f in failures)

@@ -43,12 +43,24 @@ class Problem:
         y = column_or_1d(y, warn=True)
         check_consistent_length(x, y)
         check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
+        classes, codes = _ranked(y, loss)
         if (np.bincount(codes) >= 2).sum() < 2:
             raise ValueError("a comparison needs at least two labels with two examples each")
         costs, actions = find_loss(loss).resolve(classes)
         features = [f"feature {i}" for i in range(x.shape[1])] if names is None else names
         return cls(x, codes, classes, actions, costs, tuple(str(name) for name in features))
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether an answer further from the truth never costs less: labels have ranks."""
+        k = len(self.classes)
+        if k < 3 or not np.array_equal(self.action_codes, np.arange(k)):
+            return False
+        ranks = np.arange(k)
+        return bool(
+            (np.diff(self.costs, 2, axis=0) >= 0).all()
+            and (self.costs[ranks, ranks] <= self.costs).all()
+        )
 
     @property
     def counts(self) -> np.ndarray:
@@ -97,3 +109,14 @@ class Problem:
     def missing(self) -> int:
         """Cells without a value, which the mean of the training rows fills."""
         return 0 if self.is_sparse else int(np.isnan(self.x).sum())
+
+
+def _ranked(y: np.ndarray, loss: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Classes and codes; in the order of a loss that names its labels, else sorted."""
+    classes, codes = np.unique(y, return_inverse=True)
+    named = getattr(find_loss(loss), "label_names", lambda: None)() or []
+    place = {label: i for i, label in enumerate(named)}
+    if not all(label in place for label in classes.tolist()):
+        return classes, codes
+    order = np.argsort([place[label] for label in classes.tolist()])
+    return classes[order], np.argsort(order)[codes]

@@ -7,20 +7,49 @@ from concordant.surrogates.hinge import Hinge
 from concordant.surrogates.hybrid import Hybrid
 from concordant.surrogates.log import Log
 from concordant.surrogates.margins import LeeLinWahba, OneVsRest, WestonWatkins
-from concordant.surrogates.names import ALIASES, SURROGATES, find_surrogate
+from concordant.surrogates.names import (
+    ALIASES,
+    ORDERED,
+    REDUCTIONS,
+    REJECTING,
+    ROUTES,
+    SURROGATES,
+    find_surrogate,
+)
 from concordant.surrogates.quadratic import Quadratic
+from concordant.surrogates.questions import (
+    BinaryEncoded,
+    CostOneVsAll,
+    CostOneVsOne,
+    OneSidedRegression,
+)
+from concordant.surrogates.rejecting import RejectingCrammerSinger, RejectingOneVsRest
+from concordant.surrogates.thresholds import AllThreshold, ImmediateThreshold, Reduction
 
 __all__ = [
     "ALIASES",
+    "ORDERED",
+    "REDUCTIONS",
+    "REJECTING",
+    "ROUTES",
     "SURROGATES",
     "Adversarial",
+    "AllThreshold",
+    "BinaryEncoded",
+    "CostOneVsAll",
+    "CostOneVsOne",
     "Hinge",
     "Hybrid",
+    "ImmediateThreshold",
     "LabelRoute",
     "LeeLinWahba",
     "Log",
+    "OneSidedRegression",
     "OneVsRest",
     "Quadratic",
+    "Reduction",
+    "RejectingCrammerSinger",
+    "RejectingOneVsRest",
     "Route",
     "Solution",
     "Surrogate",

@@ -68,6 +68,7 @@ def evaluate(
     surrogate : str or Surrogate
         The route, for example ``"adversarial"`` or ``Hybrid(alpha=0.3)``.
     scores : array-like of shape (n, k), or the score container of `structure`
+        Routes that ask questions of their own have one column a question.
     y : array-like of shape (n,)
         Integer codes, or targets as `structure` takes them.
     loss : str or loss
@@ -97,7 +98,7 @@ def evaluate(
     surrogate, loss = find_surrogate(surrogate, loss)
     if structure is None:
         scores = _check_scores(scores)
-        n, k = scores.shape
+        n, k = len(scores), surrogate.labels_of(scores.shape[1])
         y = _check_codes(y, n, k)
         structure, loss = Label(n, k), _costs(loss, k)
     else:
