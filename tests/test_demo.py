@@ -54,8 +54,8 @@ def test_text_says_what_was_measured_and_where_the_report_is(tmp_path, monkeypat
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
     text = " ".join(out.split())
     for piece in (
-        "1,599 examples, 11 features",
-        "3-fold stratified cross-validation, once",
+        "1,599 examples with 11 features",
+        "3-fold cross-validation, once",
         "C = 0.03; seed 3.",
         "log",
         "logistic (Bayes) °",

@@ -36,7 +36,6 @@ from concordant.report.training import (
     Split,
     cross_validate,
     fit_all,
-    make_splits,
     try_out,
 )
 
@@ -118,13 +117,40 @@ def compare(
     >>> comparison["log"].mean < comparison["constant"].mean
     True
     """
-    started = time.perf_counter()
     problem = Problem.of(X, y, loss, missing)
-    if test not in TESTS:
-        raise ValueError(f"test must be {' or '.join(map(repr, TESTS))}, got {test!r}")
     protocol = make_protocol(problem, C, cv, repeats, inner_cv, tol, random_state, n_jobs)
     routes = routes if routes is None else list(routes)
-    found = candidates(routes, loss, problem)
+    return run(
+        problem,
+        candidates(routes, loss, problem),
+        protocol,
+        loss,
+        test=test,
+        progress=progress,
+        chosen=routes is not None,
+        question=question,
+        source=source,
+        data_code=data_code,
+        loss_name=loss_name,
+    )
+
+
+def run(
+    problem: Problem,
+    found: list[Candidate],
+    protocol: Protocol,
+    loss: Any,
+    *,
+    test: str = "t",
+    progress: Progress | None = None,
+    chosen: bool = False,
+    question: str | None = None,
+    **said: Any,
+) -> Comparison:
+    """Measure the candidates on the problem; `said` goes into the report."""
+    started = time.perf_counter()
+    if test not in TESTS:
+        raise ValueError(f"test must be {' or '.join(map(repr, TESTS))}, got {test!r}")
     outcomes, failures = _measure(problem, found, protocol, progress or _silent)
     if not outcomes:
         reasons = "; ".join(f"{f.title}: {f.reason}" for f in failures)
@@ -138,10 +164,8 @@ def compare(
         protocol=replace(protocol, seconds=time.perf_counter() - started),
         versions=_versions(),
         test=test,
-        loss_name=loss_name,
-        source=source,
-        data_code=data_code,
-        routes_code="" if routes is None else ", ".join(c.code for c in found if c.is_route),
+        routes_code=", ".join(c.code for c in found if c.is_route) if chosen else "",
+        **said,
     )
 
 
@@ -186,7 +210,7 @@ def _measure(
     problem: Problem, found: list[Candidate], protocol: Protocol, tell: Progress
 ) -> tuple[list[Outcome], list[Failure]]:
     """Numbers of the candidates that have some, and the reasons of the others."""
-    splits = make_splits(problem, protocol)
+    splits = problem.folds(protocol.cv, protocol.repeats, protocol.seed)
     total = len(found) * (len(splits) + 1)
     reasons = {}
     for candidate in found:
@@ -227,9 +251,10 @@ def _outcome(
 ) -> Outcome:
     actions = np.zeros((protocol.repeats, len(problem.y)), dtype=np.int64)
     losses, accuracies = np.empty(len(splits)), np.empty(len(splits))
-    doubt = _gathered([piece.doubt for piece in pieces], splits, protocol)
-    proba = _gathered([piece.proba for piece in pieces], splits, protocol)
-    for i, (piece, (_, test)) in enumerate(zip(pieces, splits)):
+    tested = [problem.slots(test) for _, test in splits]
+    doubt = _gathered([piece.doubt for piece in pieces], tested, actions.shape)
+    proba = _gathered([piece.proba for piece in pieces], tested, actions.shape)
+    for i, (piece, test) in enumerate(zip(pieces, tested)):
         actions[i // protocol.cv, test] = piece.answers
         losses[i] = problem.costs[piece.answers, problem.y[test]].mean()
         accuracies[i] = (problem.action_codes[piece.answers] == problem.y[test]).mean()
@@ -261,16 +286,16 @@ def _outcome(
 
 
 def _gathered(
-    pieces: list[np.ndarray | None], splits: list[Split], protocol: Protocol
+    pieces: list[np.ndarray | None], tested: list[np.ndarray], shape: tuple[int, ...]
 ) -> np.ndarray | None:
     """What was found on test rows, in their places, one layer a repetition."""
     if any(piece is None for piece in pieces):
         return None
     first = np.asarray(pieces[0])
-    n = sum(len(test) for _, test in splits[: protocol.cv])
-    out = np.zeros((protocol.repeats, n, *first.shape[1:]), dtype=first.dtype)
-    for i, (piece, (_, rows)) in enumerate(zip(pieces, splits)):
-        out[i // protocol.cv, rows] = piece
+    out = np.zeros((*shape, *first.shape[1:]), dtype=first.dtype)
+    each = len(tested) // shape[0]
+    for i, (piece, slots) in enumerate(zip(pieces, tested)):
+        out[i // each, slots] = piece
     return out
 
 

@@ -6,23 +6,34 @@ from the whole matrix, instead of resolving the loss anew: ordered labels keep t
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from concordant.io.encoding import Standardise
 from concordant.losses import CostMatrix, find_loss
+from concordant.plots.coverage import doubt_of
+
+#: Row numbers of training and test parts.
+Split = tuple[np.ndarray, np.ndarray]
+
+#: Examples × labels above which probabilities are not kept for the figures.
+MOST_PROBABILITIES = 5_000_000
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Features, label codes and prices.
+    """Features, label codes and prices of a table, and what a comparison does with its rows.
 
     ``action_codes[i]`` names row i of the costs inside: a label's own code where the action is a
-    label, else ``k + i``.
+    label, else ``k + i``. `y` holds what is scored; for a table that is one label a row.
     """
 
     x: Any
@@ -63,6 +74,73 @@ class Problem:
         )
 
     @property
+    def size(self) -> int:
+        """Examples that splits are made of."""
+        return len(self.y)
+
+    @property
+    def size_text(self) -> str:
+        """How much data there is."""
+        return f"{self.size:,} examples with {self.x.shape[1]} features"
+
+    @property
+    def measured_text(self) -> str:
+        """What is special about how it is measured."""
+        return "stratified folds, standardised features, linear scores unless a kernel is named"
+
+    def folds(self, cv: int, repeats: int, seed: int) -> list[Split]:
+        """Folds, repeated with new ones."""
+        folds = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
+        with warnings.catch_warnings():  # a label rarer than the folds: said in the report
+            warnings.simplefilter("ignore", UserWarning)
+            return list(folds.split(np.zeros(self.size), self.y))
+
+    def inner_folds(self, rows: np.ndarray, cv: int, seed: int) -> list[Split]:
+        """Folds of some of the rows, as places among them."""
+        folds = StratifiedKFold(cv, shuffle=True, random_state=seed)
+        return list(folds.split(np.zeros(len(rows)), self.y[rows]))
+
+    def slots(self, rows: np.ndarray) -> np.ndarray:
+        """Places in `y` of what is scored on these rows."""
+        return rows
+
+    def prepare(self, rows: np.ndarray) -> Any:
+        """What is learned of the features alone, from training rows alone."""
+        return Standardise(with_mean=not self.is_sparse).fit(self.x[rows])
+
+    def fit(self, estimator: Any, prepared: Any, rows: np.ndarray) -> Pipeline:
+        """Train; the model predicts from rows of `x`."""
+        estimator.fit(prepared.transform(self.x[rows]), self.y[rows])
+        return make_pipeline(prepared, estimator)
+
+    def answers(self, model: Any, rows: np.ndarray) -> np.ndarray:
+        """What the model answers, as rows of the costs."""
+        return self.rows_of(model.predict(self.x[rows]))
+
+    def certainty(
+        self, model: Any, answers: np.ndarray, rows: np.ndarray
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """How little the model is sure of each answer, and its probabilities of the labels."""
+        if len(self.y) * len(self.classes) > MOST_PROBABILITIES:
+            return None, None
+        x = self.x[rows]
+        if hasattr(model, "predict_proba"):
+            proba = self._all_labels(model.predict_proba(x), model.classes_)
+            return self._expected(answers, proba), proba
+        if not hasattr(model, "decision_function"):
+            return None, None
+        return doubt_of(model, x, self.costs, answers), None
+
+    def _all_labels(self, proba: np.ndarray, codes: Any) -> np.ndarray:
+        """Probabilities with a column for every label, those unseen in training too."""
+        out = np.zeros((len(proba), len(self.classes)), dtype=np.float32)
+        out[:, np.asarray(codes, dtype=np.int64)] = proba
+        return out
+
+    def _expected(self, answers: np.ndarray, proba: np.ndarray) -> np.ndarray:
+        return np.einsum("ij,ij->i", self.costs[answers], proba)
+
+    @property
     def counts(self) -> np.ndarray:
         """Examples of each label."""
         return np.bincount(self.y, minlength=len(self.classes))
@@ -86,7 +164,7 @@ class Problem:
 
     def loss_on(self, rows: np.ndarray) -> CostMatrix:
         """The loss among the labels of these rows; labels they lack are not answered either."""
-        seen = np.unique(self.y[rows])
+        seen = np.unique(self.y[self.slots(rows)])
         codes = self.action_codes
         kept = (codes >= len(self.classes)) | np.isin(codes, seen)
         costs = self.costs[np.ix_(kept, seen)]

@@ -10,22 +10,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
-from sklearn.pipeline import make_pipeline
 
-from concordant.io.encoding import Standardise
-from concordant.plots.coverage import doubt_of
 from concordant.report.candidates import Candidate
-from concordant.report.problem import Problem
+from concordant.report.problem import Problem, Split
 
 #: What data can do to a candidate; it becomes a row with the reason. Anything else is a mistake
 #: in a program and stops the comparison.
 FAILURES = (ValueError, ArithmeticError, RuntimeError, MemoryError)
-
-Split = tuple[np.ndarray, np.ndarray]
-
-#: Examples × labels above which probabilities are not kept for the figures.
-MOST_PROBABILITIES = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -86,16 +77,6 @@ def alone() -> Iterator[None]:
         yield
 
 
-def make_splits(problem: Problem, protocol: Protocol) -> list[Split]:
-    """Stratified folds, repeated: row numbers of training and test parts."""
-    folds = RepeatedStratifiedKFold(
-        n_splits=protocol.cv, n_repeats=protocol.repeats, random_state=protocol.seed
-    )
-    with warnings.catch_warnings():  # a label rarer than the folds: said in the report
-        warnings.simplefilter("ignore", UserWarning)
-        return list(folds.split(np.zeros(len(problem.y)), problem.y))
-
-
 def try_out(problem: Problem, candidate: Candidate, protocol: Protocol) -> str | None:
     """Why the candidate cannot work on this data under this loss, if it cannot.
 
@@ -107,11 +88,11 @@ def try_out(problem: Problem, candidate: Candidate, protocol: Protocol) -> str |
         return "it needs dense features"
     ends = [protocol.C[0], protocol.C[-1]] if candidate.is_route else protocol.C[:1]
     stops = [(C * candidate.scale, 1.0) for C in ends]
-    rows = np.arange(len(problem.y))
+    rows = np.arange(problem.size)
     try:
         with alone():
             for model in _path(problem, candidate, rows, stops, seed=0):
-                _answers(problem, model, rows[:1])
+                problem.answers(model, rows[:1])
     except FAILURES as error:
         return _reason(error)
     return None
@@ -140,7 +121,7 @@ def cross_validate(
 
 def fit_all(problem: Problem, candidate: Candidate, C: float, protocol: Protocol) -> Final:
     """One fit from nothing on all the data, timed."""
-    rows = np.arange(len(problem.y))
+    rows = np.arange(problem.size)
     try:
         with alone():
             started = time.perf_counter()
@@ -150,7 +131,8 @@ def fit_all(problem: Problem, candidate: Candidate, C: float, protocol: Protocol
         return Final(0.0, failure=f"failed on all the data: {_reason(error)}")
     if not candidate.is_route:
         return Final(seconds)
-    return Final(seconds, model[-1].history_, model[-1].consistency())
+    said = model[-1].consistency() if hasattr(model[-1], "consistency") else None
+    return Final(seconds, model[-1].history_, said)
 
 
 def _path(
@@ -164,7 +146,7 @@ def _path(
     slowest saves most of the time; each model is good until the next is asked for.
     """
     loss = problem.loss_on(rows)
-    x = Standardise(with_mean=not problem.is_sparse).fit(problem.x[rows])
+    prepared = problem.prepare(rows)
     model = None
     for C, tol in stops:
         estimator = candidate.make(C, loss, tol, seed)
@@ -173,27 +155,21 @@ def _path(
                 estimator.set_params(warm_start=True)
             else:
                 estimator = model[-1].set_params(C=C, tol=tol)
-        estimator.fit(x.transform(problem.x[rows]), problem.y[rows])
-        model = make_pipeline(x, estimator)
+        model = problem.fit(estimator, prepared, rows)
         yield model
-
-
-def _answers(problem: Problem, model: Any, rows: np.ndarray) -> np.ndarray:
-    return problem.rows_of(model.predict(problem.x[rows]))
 
 
 def tune(problem: Problem, candidate: Candidate, rows: np.ndarray, protocol: Protocol) -> float:
     """The C with the smallest loss in an inner cross-validation; the smaller of equals."""
     if len(protocol.C) == 1 or not candidate.has_C:
         return protocol.C[0]
-    folds = StratifiedKFold(protocol.inner_cv, shuffle=True, random_state=protocol.seed)
     totals = np.zeros(len(protocol.C))
-    inner = list(folds.split(np.zeros(len(rows)), problem.y[rows]))
+    inner = problem.inner_folds(rows, protocol.inner_cv, protocol.seed)
     stops = [(C * candidate.scale, protocol.tune_tol) for C in protocol.C]
     for train, test in inner:
         for i, model in enumerate(_path(problem, candidate, rows[train], stops, protocol.seed)):
-            answers = _answers(problem, model, rows[test])
-            totals[i] += problem.costs[answers, problem.y[rows[test]]].sum()
+            answers = problem.answers(model, rows[test])
+            totals[i] += problem.costs[answers, problem.y[problem.slots(rows[test])]].sum()
     return protocol.C[int(totals.argmin())]
 
 
@@ -208,27 +184,11 @@ def _piece(
             stops = [(c * candidate.scale, protocol.tune_tol) for c in before]
             *_, model = _path(problem, candidate, train, [*stops, (C, protocol.tol)], protocol.seed)
             gap, converged = _certificate(model[-1], candidate, protocol.tol)
-            answers = _answers(problem, model, test)
-            doubt, proba = _certainty(problem, model, answers, test)
+            answers = problem.answers(model, test)
+            doubt, proba = problem.certainty(model, answers, test)
     except FAILURES as error:
         return Piece(np.zeros(0, dtype=np.int64), failure=_reason(error))
     return Piece(answers, doubt, proba, C if candidate.has_C else None, gap, converged)
-
-
-def _certainty(
-    problem: Problem, model: Any, answers: np.ndarray, rows: np.ndarray
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """How little the model is sure of each answer, and its probabilities of the labels."""
-    if problem.x.shape[0] * len(problem.classes) > MOST_PROBABILITIES:
-        return None, None
-    x, seen = problem.x[rows], np.asarray(model.classes_, dtype=np.int64)
-    if hasattr(model, "predict_proba"):
-        proba = np.zeros((len(rows), len(problem.classes)), dtype=np.float32)
-        proba[:, seen] = model.predict_proba(x)
-        return np.einsum("ij,ij->i", problem.costs[answers], proba), proba
-    if not hasattr(model, "decision_function"):
-        return None, None
-    return doubt_of(model, x, problem.costs, answers), None
 
 
 def _certificate(model: Any, candidate: Candidate, tol: float) -> tuple[float | None, bool]:

@@ -154,8 +154,8 @@ def protocol_text(comparison: Comparison) -> str:
         else f"C = {p.C[0]:g}"
     )
     return (
-        f"{p.cv}-fold stratified cross-validation, {again} ({p.splits} splits, the same for all); "
-        f"standardised features, linear scores unless a kernel is named; {tuned}; seed {p.seed}."
+        f"{p.cv}-fold cross-validation, {again} ({p.splits} splits, the same for all); "
+        f"{comparison.problem.measured_text}; {tuned}; seed {p.seed}."
     )
 
 
@@ -164,8 +164,7 @@ def data_text(comparison: Comparison) -> str:
     p = comparison.problem
     counts = [f"{c} ({n:,})" for c, n in zip(p.classes.tolist(), p.counts.tolist())]
     shown = counts if len(counts) <= 12 else [*counts[:10], f"{len(counts) - 10} more"]
-    size = f"{counted(len(p.y), 'example')}, {counted(p.x.shape[1], 'feature')}"
-    return f"{size}; labels: {', '.join(shown)}."
+    return f"{p.size_text}; labels: {', '.join(shown)}."
 
 
 def grid_text(comparison: Comparison) -> str:
