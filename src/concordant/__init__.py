@@ -13,6 +13,7 @@ A walk through the library, from the inside out:
   (`surrogates.evaluate`, `surrogates.equilibrium`) usable under any model;
 - `Classifier`: a scikit-learn classifier for any loss by any route, linear or kernel, with a
   certified duality gap and a sentence on its consistency;
+- `LatentClassifier`: labels in, labels and places out; a `Bag` has the features of every place;
 - `concordant.metrics`: `mean_loss` and `make_scorer` for the same losses.
 
 Names are loaded when first used, so importing the package costs next to nothing.
@@ -26,13 +27,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from concordant import datasets, losses, metrics, surrogates
     from concordant.estimators import Classifier, OrdinalClassifier
+    from concordant.estimators.latent import LatentClassifier
+    from concordant.latent.bags import Bag
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Classifier", "OrdinalClassifier", "datasets", "losses", "metrics", "surrogates"]
+__all__ = [
+    "Bag",
+    "Classifier",
+    "LatentClassifier",
+    "OrdinalClassifier",
+    "datasets",
+    "losses",
+    "metrics",
+    "surrogates",
+]
 
 _MODULES = ("datasets", "losses", "metrics", "surrogates")
 _NAMES = {
+    "Bag": "concordant.latent.bags",
     "Classifier": "concordant.estimators",
+    "LatentClassifier": "concordant.estimators.latent",
     "OrdinalClassifier": "concordant.estimators",
 }
 

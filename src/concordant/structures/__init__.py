@@ -2,5 +2,6 @@
 
 from concordant.structures.base import PartLoss, Structure
 from concordant.structures.label import Label, LabelCosts
+from concordant.structures.latent import PairCosts, Pairs
 
-__all__ = ["Label", "LabelCosts", "PartLoss", "Structure"]
+__all__ = ["Label", "LabelCosts", "PairCosts", "Pairs", "PartLoss", "Structure"]
