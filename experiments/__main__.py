@@ -18,6 +18,7 @@ from experiments import (
     thesis_table2,
 )
 from experiments.common import RESULTS, ROOT, DataMissing, Experiment, Options
+from experiments.latent import blood, clutter, mammals
 from experiments.report import Report
 
 EXPERIMENTS = {
@@ -29,6 +30,9 @@ EXPERIMENTS = {
         thesis_table2,
         thesis_ordinal,
         thesis_abstention,
+        mammals,
+        clutter,
+        blood,
     )
 }
 PROGRAM = "python -m experiments"
