@@ -3,5 +3,6 @@
 from concordant.scorers.base import Scorer
 from concordant.scorers.kernel import KernelScorer
 from concordant.scorers.linear import LinearScorer
+from concordant.scorers.pairs import PairScorer
 
-__all__ = ["KernelScorer", "LinearScorer", "Scorer"]
+__all__ = ["KernelScorer", "LinearScorer", "PairScorer", "Scorer"]
