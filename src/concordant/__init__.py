@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from concordant import datasets, losses, metrics, surrogates
-    from concordant.estimators import Classifier
+    from concordant.estimators import Classifier, Matcher
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Classifier", "datasets", "losses", "metrics", "surrogates"]
+__all__ = ["Classifier", "Matcher", "datasets", "losses", "metrics", "surrogates"]
 
 _MODULES = ("datasets", "losses", "metrics", "surrogates")
-_NAMES = {"Classifier": "concordant.estimators"}
+_NAMES = {"Classifier": "concordant.estimators", "Matcher": "concordant.estimators"}
 
 
 def __getattr__(name: str) -> Any:

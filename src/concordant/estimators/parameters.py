@@ -30,15 +30,15 @@ class Parameters(NamedTuple):
 
 def check_parameters(given: Any) -> Parameters:
     """The estimator's constructor arguments as objects, or an error that names the bad one."""
-    _check_number("C", given.C, lambda v: 0 < v < np.inf, "finite and > 0")
-    _check_number("tol", given.tol, lambda v: 0 <= v < np.inf, "finite and >= 0")
-    _check_number("max_iter", given.max_iter, lambda v: v >= 1, ">= 1", integer=True)
-    _check_number("degree", given.degree, np.isfinite, "finite")
-    _check_number("coef0", given.coef0, np.isfinite, "finite")
+    check_number("C", given.C, lambda v: 0 < v < np.inf, "finite and > 0")
+    check_number("tol", given.tol, lambda v: 0 <= v < np.inf, "finite and >= 0")
+    check_number("max_iter", given.max_iter, lambda v: v >= 1, ">= 1", integer=True)
+    check_number("degree", given.degree, np.isfinite, "finite")
+    check_number("coef0", given.coef0, np.isfinite, "finite")
     if given.n_jobs is not None:
-        _check_number("n_jobs", given.n_jobs, bool, "other than 0 (None: all cores)", integer=True)
+        check_number("n_jobs", given.n_jobs, bool, "other than 0 (None: all cores)", integer=True)
     if given.n_components is not None:
-        _check_number("n_components", given.n_components, lambda v: v >= 1, ">= 1", integer=True)
+        check_number("n_components", given.n_components, lambda v: v >= 1, ">= 1", integer=True)
     check_name(given.kernel)
     if given.n_components is not None and given.kernel == "precomputed":
         raise ValueError("n_components needs the features, not a precomputed kernel")
@@ -60,7 +60,7 @@ def _check_penalty(given: Any) -> Penalty:
         )
     ratio = RATIOS[given.penalty]
     if ratio is None:
-        _check_number("l1_ratio", given.l1_ratio, lambda v: 0 <= v <= 1, "between 0 and 1")
+        check_number("l1_ratio", given.l1_ratio, lambda v: 0 <= v <= 1, "between 0 and 1")
         ratio = float(given.l1_ratio)
     if ratio and given.kernel is not None and given.n_components is None:
         raise ValueError(
@@ -70,7 +70,7 @@ def _check_penalty(given: Any) -> Penalty:
     return Penalty(1.0 - ratio, ratio)
 
 
-def _check_number(name: str, value: Any, allowed: Any, words: str, integer: bool = False) -> None:
+def check_number(name: str, value: Any, allowed: Any, words: str, integer: bool = False) -> None:
     kind = numbers.Integral if integer else numbers.Real
     if not isinstance(value, kind) or isinstance(value, bool):
         noun = "an integer" if integer else "a number"

@@ -227,11 +227,26 @@ def game_scratch(n, m):
 
 @kernel
 def play(
-    scores, prices, allowed, n, m, slack, kind, strength, centre, warm, last_p, dual, room, q, p
+    scores,
+    prices,
+    allowed,
+    n,
+    m,
+    slack,
+    kind,
+    strength,
+    own,
+    centre,
+    warm,
+    last_p,
+    dual,
+    room,
+    q,
+    p,
 ):
     """Equilibrium of one example; writes `q` and `p`, returns (upper, bonus, gap).
 
-    `upper` bounds the question without strength, `bonus` is the least expected loss against `q`,
+    With `own` the predictor has a term ``own/2 |P|**2`` of its own. `upper` bounds the question without strength, `bonus` is the least expected loss against `q`,
     and `gap` what the pair may be off the equilibrium of the whole question. With `warm` the
     search starts from `dual` and the predictor `last_p`.
     """
@@ -261,29 +276,34 @@ def play(
         _start(scores, prices, pk, n, m, slack, kind, answer, parts, tilted, lap, dual)
     if strength > 0.0 and not warm:
         qk[:, :] = centre
-    k, floor = FIRST * unit, SMALLEST * unit
+    k, floor = own if own > 0.0 else FIRST * unit, SMALLEST * unit
     least, bonus, upper, stuck = np.inf, 0.0, np.inf, 0
     for it in range(STEPS):
         if it > 0 or strength > 0.0 or warm:
             more = max(k - strength, 0.0)
             s = strength + more
+            most = max(k - own, 0.0)
+            kp = own + most
             for i in range(n + slack):
                 for j in range(m + slack):
                     pull = strength * centre[i, j] if strength > 0.0 else 0.0
                     al[i, j] = scores[i, j] + pull + more * qk[i, j]
-                    ga[i, j] = prices[i, j] - k * pk[i, j]
+                    ga[i, j] = prices[i, j] - most * pk[i, j]
             steps = _newton(
-                al, ga, prices, s, k, n, m, slack, dual, trial, q2, p2, left, move, system
+                al, ga, prices, s, kp, n, m, slack, dual, trial, q2, p2, left, move, system
             )
             lost = round_to_feasible(q2, allowed, n, m, slack, kind, left[0], left[1])
             lost += round_to_feasible(p2, allowed, n, m, slack, kind, left[0], left[1])
         else:
             q2[:, :], p2[:, :], steps, lost = qk, pk, 0, 0.0
         # Best replies: to P for the tilted scores of Q, and to Q.
-        here, cost = 0.0, 0.0
+        here, cost, square = 0.0, 0.0, 0.0
         for i in range(n + slack):
             for j in range(m + slack):
-                parts[i, j] = prices[i, j] * (q2[i, j] - 1.0) if allowed[i, j] else -np.inf
+                parts[i, j] = -np.inf
+                if allowed[i, j]:
+                    parts[i, j] = prices[i, j] * (q2[i, j] - 1.0) - own * p2[i, j]
+                    square += p2[i, j] ** 2
                 tilted[i, j] = scores[i, j] - prices[i, j] * p2[i, j]
                 if strength > 0.0:
                     tilted[i, j] -= strength * (q2[i, j] - centre[i, j])
@@ -301,7 +321,7 @@ def play(
             gap = np.inf
         if gap < least:
             stuck = stuck if gap > 0.9 * least else 0
-            least, bonus = gap, cheapest
+            least, bonus = gap, cheapest - 0.5 * own * square
             best_q[:, :], best_p[:, :] = q2, p2
         else:
             stuck += 1
@@ -314,7 +334,7 @@ def play(
             qk[:, :], pk[:, :] = best_q, best_p
         else:
             qk[:, :], pk[:, :] = q2, p2
-            if steps <= 10:
+            if steps <= 10 and own == 0.0:
                 k = max(0.4 * k, floor)
     q[:, :], p[:, :] = best_q, best_p
     for i in range(n + slack):
@@ -342,7 +362,7 @@ def _start(scores, prices, p, n, m, slack, kind, answer, parts, tilted, lap, dua
 
 @kernel
 def play_rows(
-    scores, prices, allowed, starts, n, m, slack, kind, first, last, strength, centre,
+    scores, prices, allowed, starts, n, m, slack, kind, first, last, strength, own, centre,
     memory, last_p, mu, upper, bonus, gap,
 ):  # fmt: skip
     """`play` for examples first..last-1 of a batch.
@@ -367,7 +387,7 @@ def play_rows(
         grid = here.reshape(shape)
         upper[e], bonus[e], gap[e] = play(
             scores[lo:hi].reshape(shape), prices[lo:hi].reshape(shape),
-            allowed[lo:hi].reshape(shape), ne, me, slack, kind[e], strength[e],
+            allowed[lo:hi].reshape(shape), ne, me, slack, kind[e], strength[e], own,
             centre[lo:hi].reshape(shape), warm and strength[e] > 0.0, grid.copy(), dual, room,
             mu[lo:hi].reshape(shape), grid,
         )  # fmt: skip

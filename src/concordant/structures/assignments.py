@@ -291,9 +291,13 @@ class Assignments(Structure):
         weight: np.ndarray,
         strength: float | np.ndarray = 0.0,
         centre: np.ndarray | None = None,
+        own: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Equilibrium of the adversarial game: upper bounds, the adversary's parts, bonuses (see
-        `Structure.equilibrium`), the predictor's parts, and certified gaps."""
+        `Structure.equilibrium`), the predictor's parts, and certified gaps.
+
+        With `own`, ``own/2 |p|**2`` is added for the predictor, and counts in the bonus.
+        """
         from concordant.kernels.matching_game import play_rows
 
         assert isinstance(loss, PairPrices)
@@ -307,7 +311,7 @@ class Assignments(Structure):
         def run(rows: slice) -> None:
             play_rows(
                 scores, prices, self.allowed, self.starts, self.rows, self.columns, self.slack,
-                self.kind, rows.start, rows.stop, strength, centre, self._memory["game"], keep,
+                self.kind, rows.start, rows.stop, strength, own, centre, self._memory["game"], keep,
                 mu, upper, bonus, gap,
             )  # fmt: skip
 
