@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Pairs(NamedTuple):
-    """A ragged batch of pair features: all pairs below one another, and the size of each example."""
+    """A ragged batch: the features of all pairs below one another, and each example's size."""
 
     features: np.ndarray
     rows: np.ndarray
@@ -68,7 +68,8 @@ def _forbidden(arrays: list[np.ndarray]) -> list[np.ndarray | None]:
         if wrong.any():
             i, j, k = np.argwhere(wrong)[0]
             raise ValueError(
-                f"X[{e}][{i}, {j}, {k}] = {x[i, j, k]} is not finite (minus infinity forbids a pair)"
+                f"X[{e}][{i}, {j}, {k}] = {x[i, j, k]} is not finite; only minus infinity has a "
+                "meaning, it forbids the pair"
             )
         mask = np.isneginf(x).any(axis=2)
         masks.append(mask if mask.any() else None)

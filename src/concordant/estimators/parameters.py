@@ -71,6 +71,7 @@ def _check_penalty(given: Any) -> Penalty:
 
 
 def check_number(name: str, value: Any, allowed: Any, words: str, integer: bool = False) -> None:
+    """A TypeError or ValueError that says in `words` what the argument may be."""
     kind = numbers.Integral if integer else numbers.Real
     if not isinstance(value, kind) or isinstance(value, bool):
         noun = "an integer" if integer else "a number"

@@ -246,9 +246,10 @@ def play(
 ):
     """Equilibrium of one example; writes `q` and `p`, returns (upper, bonus, gap).
 
-    With `own` the predictor has a term ``own/2 |P|**2`` of its own. `upper` bounds the question without strength, `bonus` is the least expected loss against `q`,
-    and `gap` what the pair may be off the equilibrium of the whole question. With `warm` the
-    search starts from `dual` and the predictor `last_p`.
+    `upper` bounds the question without strength, `bonus` is the least expected loss against `q`,
+    and `gap` what the pair may be off the equilibrium of the whole question. With `own` the
+    predictor has a term ``own/2 |P|**2``, which counts in the bonus. With `warm` the search
+    starts from `dual` and the predictor `last_p`.
     """
     grids, duals, system, lap, answer = room
     al, ga, qk, pk, parts, tilted, best_q, best_p, q2, p2 = (
@@ -367,8 +368,8 @@ def play_rows(
 ):  # fmt: skip
     """`play` for examples first..last-1 of a batch.
 
-    `memory` (n_examples, 1 + 2 rows + 2 columns) and the part array `last_p` keep each example's
-    multipliers, behind a flag, and predictor for the next call; empty for no memory.
+    `memory` (n_examples, 1 + 2 rows + 2 columns) keeps each example's multipliers, behind a flag,
+    for the next call (empty for no memory), and the part array `last_p` its predictor.
     """
     most_n, most_m = n[first:last].max(), m[first:last].max()
     room = game_scratch(most_n, most_m)
@@ -391,10 +392,10 @@ def play_rows(
             centre[lo:hi].reshape(shape), warm and strength[e] > 0.0, grid.copy(), dual, room,
             mu[lo:hi].reshape(shape), grid,
         )  # fmt: skip
+        last_p[lo:hi] = here
         if memory.shape[0]:
             memory[e, 0] = 1.0
             memory[e, 1 : 1 + ne] = dual[0, :ne]
             memory[e, 1 + ne : 1 + 2 * ne] = dual[2, :ne]
             memory[e, 1 + 2 * ne : 1 + 2 * ne + me] = dual[1, :me]
             memory[e, 1 + 2 * ne + me : 1 + 2 * ne + 2 * me] = dual[3, :me]
-            last_p[lo:hi] = here

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,7 +94,7 @@ class Assignments(Structure):
                 grid[:-1, -1] &= alone[e]
                 grid[-1, :-1] &= self.kind[e] in (1, 3)
         if forbidden is not None:
-            for e, (grid, mask) in enumerate(zip(self.pairs(self.allowed), forbidden)):
+            for grid, mask in zip(self.pairs(self.allowed), forbidden):
                 if mask is not None:
                     grid &= ~mask
             self._check_feasible()
@@ -401,7 +402,7 @@ class Assignments(Structure):
         if self.n_examples == 0:
             return []
         edges.append(self.n_examples)
-        return self.executor.map(run, [slice(a, b) for a, b in zip(edges, edges[1:])])
+        return self.executor.map(run, [slice(a, b) for a, b in pairwise(edges)])
 
 
 class PairPrices(PartLoss):
@@ -471,4 +472,4 @@ def _who_is_stuck(one: Assignments) -> str:
         return f"every pair of {name} {int(empty.argmax())} is forbidden"
     partner = maximum_bipartite_matching(csr_matrix(graph), perm_type="column")
     left = int((partner < 0).argmax())
-    return f"forbidden pairs leave no partner for {name} {left}: those it may take are needed by others"
+    return f"forbidden pairs leave no partner for {name} {left}: others need those it may take"
