@@ -63,7 +63,10 @@ class PairScorer(Scorer):
     def square_norms(self) -> np.ndarray:
         def largest(e: int) -> float:
             x = self.features[self.starts[e] : self.starts[e + 1]]
-            gram = x.T @ x if x.shape[0] > x.shape[1] else x @ x.T
+            with np.errstate(over="ignore", invalid="ignore"):
+                gram = x.T @ x if x.shape[0] > x.shape[1] else x @ x.T
+            if not np.isfinite(gram).all():
+                return np.inf
             return float(np.linalg.eigvalsh(gram)[-1]) if gram.size else 0.0
 
         norms = np.array(self.executor.map(largest, list(range(self.n_examples))))
