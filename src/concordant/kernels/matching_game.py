@@ -41,8 +41,9 @@ from concordant.kernels.assignment import (
 NEWTON_STEPS = 40
 STEPS = 200
 PATIENCE = 12
-#: First and smallest strength of a step, in units of the largest price.
-FIRST, SMALLEST = 0.1, 1e-4
+#: Strength of the first step, in units of the largest price: in general, and for a question with
+#: a term of its own whose last pair is remembered; and the smallest.
+COLD, WARM, SMALLEST = 0.1, 0.03, 1e-4
 TOLERANCE = 1e-10
 
 
@@ -238,6 +239,7 @@ def play(
     own,
     centre,
     warm,
+    last_q,
     last_p,
     dual,
     room,
@@ -249,7 +251,7 @@ def play(
     `upper` bounds the question without strength, `bonus` is the least expected loss against `q`,
     and `gap` what the pair may be off the equilibrium of the whole question. With `own` the
     predictor has a term ``own/2 |P|**2``, which counts in the bonus. With `warm` the search
-    starts from `dual` and the predictor `last_p`.
+    starts from `dual` and the pair (`last_q`, `last_p`).
     """
     grids, duals, system, lap, answer = room
     al, ga, qk, pk, parts, tilted, best_q, best_p, q2, p2 = (
@@ -270,14 +272,14 @@ def play(
     size = 0.0
     if warm:
         pk[:, :] = last_p
-        qk[:, :] = centre
+        qk[:, :] = last_q
     else:
         _reply(scores, n, m, slack, kind, answer, qk, lap)
         pk[:, :] = qk
         _start(scores, prices, pk, n, m, slack, kind, answer, parts, tilted, lap, dual)
-    if strength > 0.0 and not warm:
-        qk[:, :] = centre
-    k, floor = own if own > 0.0 else FIRST * unit, SMALLEST * unit
+    k, floor = (WARM if warm and strength > 0.0 else COLD) * unit, SMALLEST * unit
+    if own > 0.0:
+        k = own
     least, bonus, upper, stuck = np.inf, 0.0, np.inf, 0
     for it in range(STEPS):
         if it > 0 or strength > 0.0 or warm:
@@ -364,38 +366,38 @@ def _start(scores, prices, p, n, m, slack, kind, answer, parts, tilted, lap, dua
 @kernel
 def play_rows(
     scores, prices, allowed, starts, n, m, slack, kind, first, last, strength, own, centre,
-    memory, last_p, mu, upper, bonus, gap,
+    memory, last_q, last_p, q, p, upper, bonus, gap,
 ):  # fmt: skip
     """`play` for examples first..last-1 of a batch.
 
     `memory` (n_examples, 1 + 2 rows + 2 columns) keeps each example's multipliers, behind a flag,
-    for the next call (empty for no memory), and the part array `last_p` its predictor.
+    and the part arrays `last_q` and `last_p` its pair, for the next call; empty for no memory.
+    Questions without strength read it and leave it: they are asked in between.
     """
     most_n, most_m = n[first:last].max(), m[first:last].max()
     room = game_scratch(most_n, most_m)
-    dual, p = np.zeros((4, max(most_n, most_m) + 1)), np.empty((most_n + 1) * (most_m + 1))
+    dual, remembers = np.zeros((4, max(most_n, most_m) + 1)), memory.shape[0] > 0
     for e in range(first, last):
         ne, me = n[e], m[e]
         shape, lo, hi = (ne + slack, me + slack), starts[e], starts[e + 1]
-        warm = memory.shape[0] > 0 and memory[e, 0] > 0.0
-        here = p[: hi - lo]
+        warm = remembers and memory[e, 0] > 0.0
+        before_q, before_p = (last_q, last_p) if remembers else (q, p)
         if warm:
-            here[:] = last_p[lo:hi]
-            dual[0, :ne] = memory[e, 1 : 1 + ne]
-            dual[2, :ne] = memory[e, 1 + ne : 1 + 2 * ne]
-            dual[1, :me] = memory[e, 1 + 2 * ne : 1 + 2 * ne + me]
-            dual[3, :me] = memory[e, 1 + 2 * ne + me : 1 + 2 * ne + 2 * me]
-        grid = here.reshape(shape)
+            line = memory[e, 1:]
+            dual[0, :ne], dual[2, :ne] = line[:ne], line[ne : 2 * ne]
+            line = line[2 * ne :]
+            dual[1, :me], dual[3, :me] = line[:me], line[me : 2 * me]
         upper[e], bonus[e], gap[e] = play(
             scores[lo:hi].reshape(shape), prices[lo:hi].reshape(shape),
             allowed[lo:hi].reshape(shape), ne, me, slack, kind[e], strength[e], own,
-            centre[lo:hi].reshape(shape), warm and strength[e] > 0.0, grid.copy(), dual, room,
-            mu[lo:hi].reshape(shape), grid,
+            centre[lo:hi].reshape(shape), warm, before_q[lo:hi].reshape(shape),
+            before_p[lo:hi].reshape(shape), dual, room, q[lo:hi].reshape(shape),
+            p[lo:hi].reshape(shape),
         )  # fmt: skip
-        last_p[lo:hi] = here
-        if memory.shape[0]:
+        if remembers and (strength[e] > 0.0 or not warm):
+            last_q[lo:hi], last_p[lo:hi] = q[lo:hi], p[lo:hi]
             memory[e, 0] = 1.0
-            memory[e, 1 : 1 + ne] = dual[0, :ne]
-            memory[e, 1 + ne : 1 + 2 * ne] = dual[2, :ne]
-            memory[e, 1 + 2 * ne : 1 + 2 * ne + me] = dual[1, :me]
-            memory[e, 1 + 2 * ne + me : 1 + 2 * ne + 2 * me] = dual[3, :me]
+            line = memory[e, 1:]
+            line[:ne], line[ne : 2 * ne] = dual[0, :ne], dual[2, :ne]
+            line = line[2 * ne :]
+            line[:me], line[me : 2 * me] = dual[1, :me], dual[3, :me]

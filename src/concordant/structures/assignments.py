@@ -119,7 +119,7 @@ class Assignments(Structure):
         size = 1 + 2 * (self.rows.max(initial=0) + self.columns.max(initial=0))
         count = self.n_examples if self.remember else 0
         self._memory = {name: np.zeros((count, size)) for name in ("proximal", "game")}
-        self._predictor = np.zeros(self.starts[-1] if self.remember else 0)
+        self._pair = np.zeros((2, self.starts[-1] if self.remember else 0))
 
     def _check_feasible(self) -> None:
         """Every example has an answer, or an error that names the row left over."""
@@ -307,17 +307,17 @@ class Assignments(Structure):
         prices = np.repeat(np.asarray(weight, dtype=float), self.sizes) * loss.prices
         strength = np.ascontiguousarray(np.broadcast_to(strength, (n,)), dtype=float)
         upper, mu, bonus, gap = np.empty(n), np.empty(self.starts[-1]), np.empty(n), np.empty(n)
-        keep = self._predictor if self.remember else np.empty(self.starts[-1])
+        p = np.empty(self.starts[-1])
 
         def run(rows: slice) -> None:
             play_rows(
                 scores, prices, self.allowed, self.starts, self.rows, self.columns, self.slack,
-                self.kind, rows.start, rows.stop, strength, own, centre, self._memory["game"], keep,
-                mu, upper, bonus, gap,
+                self.kind, rows.start, rows.stop, strength, own, centre, self._memory["game"], *self._pair,
+                mu, p, upper, bonus, gap,
             )  # fmt: skip
 
         self._map(run)
-        return upper, mu, bonus, keep, gap
+        return upper, mu, bonus, p, gap
 
     def marginals(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Exact or by Bethe's approximation, as `sums` says.
