@@ -79,6 +79,10 @@ class Pairwise(Structure):
     def _some(self, chosen: np.ndarray, node_weight: np.ndarray) -> Pairwise:
         """The batch of these examples."""
 
+    @abstractmethod
+    def decode(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Labels of every node in the best answers (N,), and their scores (n,)."""
+
     # Layout.
 
     def nodes(self, a: np.ndarray) -> np.ndarray:
@@ -151,6 +155,10 @@ class Pairwise(Structure):
             ]
         )
         return self._some(chosen, self.node_weight[nodes]), where
+
+    def maximum(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        labels, values = self.decode(scores)
+        return values, self.parts([labels])
 
     def codes_of(self, labels: np.ndarray) -> list[np.ndarray]:
         """Flat node labels as one array an example."""
