@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from concordant.executor import chunks
 from concordant.structures.elimination import LIMIT, Elimination, Schedule, eliminate, schedule
 from concordant.structures.pairwise import Pairwise, offsets_of, spans
+
+#: Examples a thread takes at a time.
+PIECE = 256
+
+#: More nodes than any table has labels of.
+DIGITS = 64
 
 
 class Graph(Pairwise):
@@ -108,19 +116,23 @@ class Graph(Pairwise):
     # Exact answers.
 
     def _question(self, scores: np.ndarray) -> tuple[Any, ...]:
-        """The arguments that all kernels of `concordant.kernels.junction` begin with."""
+        """The arguments that all kernels of `concordant.kernels.junction` begin with, but for the
+        examples asked about."""
         scores = np.require(scores, np.float64, ["C", "W"])
-        exact = np.flatnonzero(self.exact)
         steps, starts, _ = self._schedule
-        tables = self.tables(scores).reshape(-1)
-        return exact, steps, starts, self.nodes(scores), tables, self.table_of_edge
+        tables = np.ascontiguousarray(self.allowed(scores)).reshape(-1)
+        return steps, starts, self.nodes(scores), tables, self.table_of_edge
 
-    def _scratch(self) -> tuple[int, int, np.ndarray]:
-        """Largest table, largest sum of messages, and digits, over the exact graphs."""
+    def _for_exact(self, run: Callable[[np.ndarray, int, int], None]) -> None:
+        """Call ``run(examples, largest table, largest sum of messages)`` on pieces of the batch."""
         _, starts, largest = self._schedule
-        table = int(largest[self.exact].max(initial=1))
-        messages = int(np.diff(starts[:, 4])[self.exact].max(initial=1))
-        return table, messages, np.empty(64, np.int64)
+        examples, messages = np.flatnonzero(self.exact), np.diff(starts[:, 4])
+
+        def piece(rows: slice) -> None:
+            some = examples[rows]
+            run(some, int(largest[some].max()), int(messages[some].max()))
+
+        self.executor.map(piece, chunks(len(examples), PIECE))
 
     def decode(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         labels, values, _ = self._bracket(scores)
@@ -131,12 +143,16 @@ class Graph(Pairwise):
         from concordant.kernels.junction import best
 
         labels, values = np.zeros(self.n_nodes, np.int64), np.empty(self.n_examples)
-        table, messages, digits = self._scratch()
-        choice = np.empty((2, messages), np.int64)
-        best(
-            *self._question(scores), np.empty(table), np.empty(messages), choice[0], choice[1],
-            digits, labels, values,
-        )  # fmt: skip
+        question = self._question(scores)
+
+        def run(examples: np.ndarray, table: int, messages: int) -> None:
+            choice = np.empty((2, messages), np.int64)
+            best(
+                examples, *question, np.empty(table), np.empty(messages), choice[0], choice[1],
+                np.empty(DIGITS, np.int64), labels, values,
+            )  # fmt: skip
+
+        self._for_exact(run)
         if self.exact.all():
             return labels, values, values
         from concordant.structures.loopy import bracket
@@ -156,11 +172,16 @@ class Graph(Pairwise):
         from concordant.kernels.junction import marginals
 
         mu, partition = np.zeros(len(self.empty())), np.empty(self.n_examples)
-        _, messages, digits = self._scratch()
-        marginals(
-            *self._question(scores), np.empty(messages * self.n_classes), np.empty(messages),
-            digits, partition, self.nodes(mu), self.tables(mu).reshape(-1),
-        )  # fmt: skip
+        question = self._question(scores)
+        nodes, pairs = self.nodes(mu), self.tables(mu).reshape(-1)
+
+        def run(examples: np.ndarray, table: int, messages: int) -> None:
+            marginals(
+                examples, *question, np.empty(messages * self.n_classes), np.empty(messages),
+                np.empty(DIGITS, np.int64), partition, nodes, pairs,
+            )  # fmt: skip
+
+        self._for_exact(run)
         if not self.exact.all():
             from concordant.structures.loopy import marginals as reweighted
 
@@ -197,12 +218,16 @@ class Graph(Pairwise):
 
         self._need_exact("sampling")
         labels = np.empty(self.n_nodes, np.int64)
-        _, messages, digits = self._scratch()
-        choice = np.empty((2, messages), np.int64)
-        sample(
-            *self._question(scores), np.empty(messages * self.n_classes), np.empty(messages),
-            choice[0], choice[1], digits, rng.random(self.n_nodes), labels,
-        )  # fmt: skip
+        question, uniform = self._question(scores), rng.random(self.n_nodes)
+
+        def run(examples: np.ndarray, table: int, messages: int) -> None:
+            choice = np.empty((2, messages), np.int64)
+            sample(
+                examples, *question, np.empty(messages * self.n_classes), np.empty(messages),
+                choice[0], choice[1], np.empty(DIGITS, np.int64), uniform, labels,
+            )  # fmt: skip
+
+        self._for_exact(run)
         return labels
 
     def _need_exact(self, what: str) -> None:

@@ -69,7 +69,7 @@ def _hard(graph: Graph, scores: np.ndarray) -> Iterator[tuple[Any, ...]]:
         edges = slice(edge_offsets[i], edge_offsets[i + 1])
         own = np.ascontiguousarray(graph.edges[edges] - graph.offsets[i])
         shape = shape_of(int(graph.lengths[i]), own.tobytes())
-        given = graph.tables(scores)[graph.table_of_edge[edges]]
+        given = graph.allowed(scores)[graph.table_of_edge[edges]]
         given = np.where(shape.flipped[:, None, None], given.transpose(0, 2, 1), given)
         tables = np.zeros((len(shape.edges), *given.shape[1:]))
         np.add.at(tables, shape.pair, given)
@@ -118,7 +118,7 @@ def score_of(
     a, b = labels[graph.edges[edges]].T
     own = np.arange(nodes.start, nodes.stop)
     at_nodes = graph.nodes(scores)[own, labels[nodes]].sum()
-    return float(at_nodes + graph.tables(scores)[graph.table_of_edge[edges], a, b].sum())
+    return float(at_nodes + graph.allowed(scores)[graph.table_of_edge[edges], a, b].sum())
 
 
 def marginals(graph: Graph, scores: np.ndarray, partition: np.ndarray, mu: np.ndarray) -> None:
