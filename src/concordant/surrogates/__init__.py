@@ -9,6 +9,7 @@ from concordant.surrogates.log import Log
 from concordant.surrogates.margins import LeeLinWahba, OneVsRest, WestonWatkins
 from concordant.surrogates.names import ALIASES, SURROGATES, find_surrogate
 from concordant.surrogates.quadratic import Quadratic
+from concordant.surrogates.smoothed import SmoothedRoute
 
 __all__ = [
     "ALIASES",
@@ -22,6 +23,7 @@ __all__ = [
     "OneVsRest",
     "Quadratic",
     "Route",
+    "SmoothedRoute",
     "Solution",
     "Surrogate",
     "WestonWatkins",
