@@ -13,6 +13,7 @@ A walk through the library, from the inside out:
   (`surrogates.evaluate`, `surrogates.equilibrium`) usable under any model;
 - `Classifier`: a scikit-learn classifier for any loss by any route, linear or kernel, with a
   certified duality gap and a sentence on its consistency;
+- `GraphLabeler`: labels of the nodes of graphs, given as `Graph`, by the same routes;
 - `concordant.metrics`: `mean_loss` and `make_scorer` for the same losses.
 
 Names are loaded when first used, so importing the package costs next to nothing.
@@ -25,13 +26,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from concordant import datasets, losses, metrics, surrogates
-    from concordant.estimators import Classifier
+    from concordant.estimators import Classifier, Graph, GraphLabeler
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Classifier", "datasets", "losses", "metrics", "surrogates"]
+__all__ = [
+    "Classifier",
+    "Graph",
+    "GraphLabeler",
+    "datasets",
+    "losses",
+    "metrics",
+    "surrogates",
+]
 
 _MODULES = ("datasets", "losses", "metrics", "surrogates")
-_NAMES = {"Classifier": "concordant.estimators"}
+_NAMES = {
+    "Classifier": "concordant.estimators",
+    "Graph": "concordant.estimators",
+    "GraphLabeler": "concordant.estimators",
+}
 
 
 def __getattr__(name: str) -> Any:

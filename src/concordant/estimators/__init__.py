@@ -1,5 +1,7 @@
 """Scikit-learn estimators: validate, build the pieces, solve, remember."""
 
 from concordant.estimators.classifier import Classifier
+from concordant.estimators.graph_labeler import GraphLabeler
+from concordant.estimators.graphs import Graph
 
-__all__ = ["Classifier"]
+__all__ = ["Classifier", "Graph", "GraphLabeler"]

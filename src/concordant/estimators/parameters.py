@@ -30,13 +30,9 @@ class Parameters(NamedTuple):
 
 def check_parameters(given: Any) -> Parameters:
     """The estimator's constructor arguments as objects, or an error that names the bad one."""
-    _check_number("C", given.C, lambda v: 0 < v < np.inf, "finite and > 0")
-    _check_number("tol", given.tol, lambda v: 0 <= v < np.inf, "finite and >= 0")
-    _check_number("max_iter", given.max_iter, lambda v: v >= 1, ">= 1", integer=True)
+    _check_training(given)
     _check_number("degree", given.degree, np.isfinite, "finite")
     _check_number("coef0", given.coef0, np.isfinite, "finite")
-    if given.n_jobs is not None:
-        _check_number("n_jobs", given.n_jobs, bool, "other than 0 (None: all cores)", integer=True)
     if given.n_components is not None:
         _check_number("n_components", given.n_components, lambda v: v >= 1, ">= 1", integer=True)
     check_name(given.kernel)
@@ -51,6 +47,37 @@ def check_parameters(given: Any) -> Parameters:
         _check_penalty(given),
         seed,
     )
+
+
+class NodeParameters(NamedTuple):
+    """The same for labellers of nodes."""
+
+    surrogate: Surrogate
+    training_loss: LabelLoss
+    loss: LabelLoss
+    seed: int
+
+
+def check_node_parameters(given: Any) -> NodeParameters:
+    """Constructor arguments of a labeller of nodes as objects, or an error."""
+    _check_training(given)
+    surrogate, training_loss = find_surrogate(given.surrogate, given.loss)
+    if type(surrogate).maximise is Surrogate.maximise:
+        raise ValueError(
+            f"the {surrogate.name!r} route is defined for labels only; "
+            "use 'adversarial', 'log', 'hinge' or 'hybrid' here"
+        )
+    seed = int(check_random_state(given.random_state).randint(2**31 - 1))
+    loss = clone(find_loss(given.loss))
+    return NodeParameters(clone(surrogate), clone(find_loss(training_loss)), loss, seed)
+
+
+def _check_training(given: Any) -> None:
+    _check_number("C", given.C, lambda v: 0 < v < np.inf, "finite and > 0")
+    _check_number("tol", given.tol, lambda v: 0 <= v < np.inf, "finite and >= 0")
+    _check_number("max_iter", given.max_iter, lambda v: v >= 1, ">= 1", integer=True)
+    if given.n_jobs is not None:
+        _check_number("n_jobs", given.n_jobs, bool, "other than 0 (None: all cores)", integer=True)
 
 
 def _check_penalty(given: Any) -> Penalty:

@@ -2,7 +2,17 @@
 
 from concordant.structures.base import PartLoss, Structure
 from concordant.structures.chain import Chain
+from concordant.structures.graph import Graph
 from concordant.structures.label import Label, LabelCosts
-from concordant.structures.pairwise import NodeCosts, Pairwise
+from concordant.structures.pairwise import NodeCosts, Pairwise, PartTarget
 
-__all__ = ["Chain", "Label", "LabelCosts", "NodeCosts", "Pairwise", "PartLoss", "Structure"]
+__all__ = [
+    "Chain",
+    "Graph",
+    "Label",
+    "LabelCosts",
+    "NodeCosts",
+    "Pairwise",
+    "PartLoss",
+    "Structure",
+]
