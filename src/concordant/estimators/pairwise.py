@@ -17,8 +17,8 @@ from concordant.metrics import check_weights
 from concordant.objective import Objective
 from concordant.scorers import PairwiseScorer
 from concordant.solvers import Result
-from concordant.structures import LabelCosts, Pairwise, PartTarget
-from concordant.surrogates import Adversarial, Log
+from concordant.structures import LabelCosts, NodeCosts, Pairwise, PartTarget
+from concordant.surrogates import Adversarial, Log, Route, SmoothedRoute
 
 #: Rounds of completing unknown labels and training on the completion.
 ROUNDS = 20
@@ -38,7 +38,7 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
         C: float = 1.0,
         normalize: bool = False,
         forbidden: Any = None,
-        fit_intercept: bool = True,
+        fit_intercept: Any = True,
         solver: str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-3,
@@ -165,9 +165,14 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
             costs = LabelCosts(parameters.training_loss.resolve(self.classes_)[0])
         adversarial = isinstance(parameters.surrogate, Adversarial)
         matrix = costs.costs if adversarial else costs.between_labels
-        route = parameters.surrogate.bind(scorer.structure, matrix)
-        objective = Objective(scorer, route, target, weight, executor=scorer.structure.executor)
-        return solve(self, objective, start, parameters.seed)
+        structure, own = scorer.structure, self.solver
+        if own in ("auto", "lbfgs"):  # smoothed by entropy: marginals are all that it takes
+            loss, own = NodeCosts(structure, matrix), "lbfgs"
+            route: Route = SmoothedRoute(parameters.surrogate, structure, loss)
+        else:
+            route = parameters.surrogate.bind(structure, matrix)
+        objective = Objective(scorer, route, target, weight, executor=structure.executor)
+        return solve(self, objective, start, parameters.seed, own)
 
     def _check_allowed(self, structure: Pairwise, codes: np.ndarray) -> None:
         """Resolve `forbidden`, and refuse training labels that break it."""

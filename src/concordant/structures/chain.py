@@ -61,8 +61,8 @@ class Chain(Pairwise):
     def _question(self, scores: np.ndarray) -> tuple[Any, ...]:
         """The arguments that all kernels of `concordant.kernels.chains` begin with."""
         scores = np.require(scores, np.float64, ["C", "W"])
-        first = self.table_offsets[:-1]
-        return self.nodes(scores), self.tables(scores), self.offsets, first, int(self.per_edge)
+        first, tables = self.table_offsets[:-1], self.allowed(scores)
+        return self.nodes(scores), tables, self.offsets, first, int(self.per_edge)
 
     def decode(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Labels of every node in the best answers (N,), and their scores (n,)."""
