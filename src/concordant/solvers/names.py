@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from concordant.solvers.block_frank_wolfe import BlockFrankWolfe
 from concordant.solvers.dual import DualAscent
-from concordant.solvers.frank_wolfe import BlockFrankWolfe
 from concordant.solvers.lbfgs import Lbfgs
+from concordant.solvers.online import AveragedPerceptron, PassiveAggressive
 from concordant.solvers.proximal import Fista
 from concordant.solvers.stochastic import AdaGrad, Adam, Pegasos, Sgd
 from concordant.solvers.working_set import WorkingSet
@@ -20,7 +21,20 @@ SOLVERS: dict[str, type] = {
     "lbfgs": Lbfgs,
     "working_set": WorkingSet,
     "fista": Fista,
-    "frank_wolfe": BlockFrankWolfe,
+    "block_frank_wolfe": BlockFrankWolfe,
+    "sgd": Sgd,
+    "adagrad": AdaGrad,
+    "adam": Adam,
+    "pegasos": Pegasos,
+}
+
+#: Those of corpora of sequences.
+SEQUENCE_SOLVERS: dict[str, type] = {
+    "lbfgs": Lbfgs,
+    "fista": Fista,
+    "block_frank_wolfe": BlockFrankWolfe,
+    "perceptron": AveragedPerceptron,
+    "passive_aggressive": PassiveAggressive,
     "sgd": Sgd,
     "adagrad": AdaGrad,
     "adam": Adam,
