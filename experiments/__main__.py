@@ -19,6 +19,7 @@ from experiments import (
 )
 from experiments.common import RESULTS, ROOT, DataMissing, Experiment, Options
 from experiments.report import Report
+from experiments.tracking import timing
 
 EXPERIMENTS = {
     module.EXPERIMENT.name: module.EXPERIMENT
@@ -28,6 +29,7 @@ EXPERIMENTS = {
         thesis_figures,
         thesis_table2,
         tracking,
+        timing,
         word_alignment,
     )
 }
