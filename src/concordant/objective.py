@@ -142,12 +142,12 @@ class Objective:
         self.compiled = getattr(route, "block", None) is not None
         #: Strength of a block step against the scores that matter: how slowly the dual moves.
         self.stiffness = float(np.mean(self.weight * norms)) / self.route.scale
-        #: Typical size of a difference of scores that matters: the largest cost.
+        #: Typical size of a difference of scores that matters, over that of mu.
         self.scale = self.route.scale
         #: Typical size of the objective: what it costs to be wrong everywhere.
         with np.errstate(over="ignore"):
-            self.size = float(self.weight.sum()) * self.scale
-        self._pull = max(float(norms.mean()), 1.0) if self.has_intercept else 0.0
+            self.size = float(self.weight.sum()) * route.size
+        self._pull = scorer.pull(norms) if self.has_intercept else 0.0
 
     # Primal. Scores and their transpose are sums over chunks of data (see `Scorer.pieces`);
     # everything between them is per example.
@@ -155,6 +155,12 @@ class Objective:
     def start(self) -> np.ndarray:
         """Weights of zero."""
         return self.scorer.start()
+
+    def unpenalised(self) -> np.ndarray:
+        """Which weights are intercepts."""
+        mask = np.zeros(self.scorer.start().shape, dtype=bool)
+        self.scorer.free(mask)[...] = True
+        return mask
 
     def vector(self, weights: np.ndarray) -> Vector:
         """Weights together with their image under the penalty's inner product."""
@@ -288,8 +294,7 @@ class Objective:
             self.scorer.free(state.weights)[...] += self._pull * residual
 
     def _class_residual(self, mu: np.ndarray) -> np.ndarray:
-        total = self.weight @ mu
-        return np.bincount(self.target, self.weight, mu.shape[1]) - total
+        return self.route.total(self.weight, self.target) - self.weight @ mu
 
     def _plain_pass(self, state: DualState, order: np.ndarray) -> None:
         """The pass for structures without a compiled one: one batch of one at a time.

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from concordant.estimators.kernels import check_name
-from concordant.losses import LabelLoss, find_loss
+from concordant.losses import Among, LabelLoss, find_loss
 from concordant.penalty import Penalty
 from concordant.surrogates import Surrogate, find_surrogate
 
@@ -27,6 +27,11 @@ class Parameters(NamedTuple):
     penalty: Penalty
     seed: int
 
+    def on_order(self, order: list[Any]) -> Parameters:
+        """With losses whose ranks are places in this order."""
+        training, loss = Among(self.training_loss, order), Among(self.loss, order)
+        return self._replace(training_loss=training, loss=loss)
+
 
 def check_parameters(given: Any) -> Parameters:
     """The estimator's constructor arguments as objects, or an error that names the bad one."""
@@ -39,7 +44,13 @@ def check_parameters(given: Any) -> Parameters:
         check_number("n_jobs", given.n_jobs, bool, "other than 0 (None: all cores)", integer=True)
     if given.n_components is not None:
         check_number("n_components", given.n_components, lambda v: v >= 1, ">= 1", integer=True)
+    for name in ("fit_intercept", "warm_start", "verbose"):
+        check_flag(name, getattr(given, name))
     check_name(given.kernel)
+    if given.kernel == "poly" and (given.degree < 1 or given.degree % 1):
+        raise ValueError(f"the polynomial kernel needs a whole degree >= 1, got {given.degree!r}")
+    if not isinstance(given.gamma, str):
+        check_number("gamma", given.gamma, lambda v: 0 < v < np.inf, "finite and > 0")
     if given.n_components is not None and given.kernel == "precomputed":
         raise ValueError("n_components needs the features, not a precomputed kernel")
     surrogate, training_loss = find_surrogate(given.surrogate, given.loss)
@@ -70,8 +81,14 @@ def _check_penalty(given: Any) -> Penalty:
     return Penalty(1.0 - ratio, ratio)
 
 
+def check_flag(name: str, value: Any) -> None:
+    """True, False, or a whole number as `verbose` may be."""
+    if not isinstance(value, (bool, np.bool_, numbers.Integral)):
+        raise TypeError(f"{name} must be a bool or a whole number, got {value!r}")
+
+
 def check_number(name: str, value: Any, allowed: Any, words: str, integer: bool = False) -> None:
-    """A TypeError or ValueError that says in `words` what the argument may be."""
+    """A constructor argument is a number, and an allowed one, or an error that names it."""
     kind = numbers.Integral if integer else numbers.Real
     if not isinstance(value, kind) or isinstance(value, bool):
         noun = "an integer" if integer else "a number"

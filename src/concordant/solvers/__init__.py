@@ -1,6 +1,6 @@
 """Algorithms that see an objective and nothing else."""
 
-from concordant.solvers.base import Result, Run, minimise
+from concordant.solvers.base import BrokenCertificate, Result, Run, minimise
 from concordant.solvers.dual import DualAscent
 from concordant.solvers.frank_wolfe import BlockFrankWolfe
 from concordant.solvers.lbfgs import Lbfgs
@@ -14,6 +14,7 @@ __all__ = [
     "AdaGrad",
     "Adam",
     "BlockFrankWolfe",
+    "BrokenCertificate",
     "DualAscent",
     "Fista",
     "Lbfgs",

@@ -2,6 +2,21 @@
 
 from concordant.structures.assignments import Assignments, PairPrices
 from concordant.structures.base import PartLoss, Structure
+from concordant.structures.chain import Chain
 from concordant.structures.label import Label, LabelCosts
+from concordant.structures.latent import PairCosts, Pairs
+from concordant.structures.pairwise import NodeCosts, Pairwise
 
-__all__ = ["Assignments", "Label", "LabelCosts", "PairPrices", "PartLoss", "Structure"]
+__all__ = [
+    "Assignments",
+    "Chain",
+    "Label",
+    "LabelCosts",
+    "NodeCosts",
+    "PairCosts",
+    "PairPrices",
+    "Pairs",
+    "Pairwise",
+    "PartLoss",
+    "Structure",
+]

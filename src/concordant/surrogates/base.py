@@ -73,8 +73,21 @@ class Surrogate(BaseEstimator):
         bound = structure.loss(loss)
         if isinstance(structure, Label):
             assert isinstance(bound, LabelCosts)
-            return LabelRoute(self, structure, bound, self.block(bound))
+            return self.label_route(structure.n_examples, bound)
         return Route(self, structure, bound)
+
+    def label_route(self, n: int, loss: LabelCosts, executor: Executor | None = None) -> LabelRoute:
+        """The route on n labels."""
+        structure = Label(n, loss.costs.shape[1])
+        return LabelRoute(self, structure, loss, self.block(loss), executor)
+
+    def columns(self, n_classes: int) -> int:
+        """Scores of an example: one a label, unless the route asks other questions."""
+        return n_classes
+
+    def labels_of(self, columns: int) -> int:
+        """How many labels so many scores are for."""
+        return columns
 
     @abstractmethod
     def block(self, loss: LabelCosts) -> Block:
@@ -114,6 +127,15 @@ class Surrogate(BaseEstimator):
     def constant(self, w: np.ndarray) -> np.ndarray:
         """The part of the value that depends on neither scores nor mu."""
         return np.zeros_like(w)
+
+    def scale(self, loss: PartLoss) -> float:
+        """Size of a score difference that matters, over that of `mu`: the largest cost, unless
+        margins are fixed."""
+        return loss.scale
+
+    def size(self, loss: PartLoss) -> float:
+        """Size of the surrogate at scores of zero."""
+        return self.scale(loss)
 
     def mass(self, w: np.ndarray) -> np.ndarray:
         """The share of `mu` that is a free mixture of answers, the rest being parts(y)."""
@@ -185,8 +207,13 @@ class Route:
 
     @property
     def scale(self) -> float:
-        """Size of a score difference that matters to the loss."""
-        return self.loss.scale
+        """Size of a score difference that matters to the route under this loss."""
+        return self.surrogate.scale(self.loss)
+
+    @property
+    def size(self) -> float:
+        """What it typically costs to be wrong."""
+        return self.surrogate.size(self.loss)
 
     def parts(self, target: Any) -> np.ndarray:
         return self.structure.parts(target)
@@ -226,6 +253,10 @@ class Route:
 
     def constant(self, weight: np.ndarray | None = None) -> np.ndarray:
         return self.surrogate.constant(self.weights(weight))
+
+    def total(self, weight: np.ndarray, target: Any) -> np.ndarray:
+        """Weighted total of the answers' parts, for structures whose examples share them."""
+        return self.structure.scale(weight, self.parts(target)).sum(axis=0)
 
     def values(
         self, scores: np.ndarray, target: Any, weight: np.ndarray | None = None
@@ -339,6 +370,9 @@ class LabelRoute(Route):
         self.executor.map(run, chunks(len(scores)))
         return value + self.constant(weight), gradient
 
+    def total(self, weight: np.ndarray, target: np.ndarray) -> np.ndarray:
+        return np.bincount(target, weight, self.structure.n_classes)
+
     def at(self, scores: np.ndarray, target: np.ndarray) -> np.ndarray:
         return scores[np.arange(len(scores)), target]
 
@@ -348,4 +382,5 @@ class LabelRoute(Route):
 
     def take(self, rows: slice | np.ndarray) -> tuple[LabelRoute, slice | np.ndarray]:
         structure, where = self.structure.take(rows)
-        return LabelRoute(self.surrogate, structure, self.loss, self.block, self.executor), where
+        route = type(self)(self.surrogate, structure, self.loss, self.block, self.executor)
+        return route, where
