@@ -24,6 +24,7 @@ from experiments.common import RESULTS, ROOT, DataMissing, Experiment, Options
 from experiments.latent import blood, clutter, mammals
 from experiments.loss_trick import digits, ranking, rates, robust
 from experiments.report import Report
+from experiments.tracking import timing
 
 EXPERIMENTS = {
     module.EXPERIMENT.name: module.EXPERIMENT
@@ -43,6 +44,7 @@ EXPERIMENTS = {
         clutter,
         blood,
         tracking,
+        timing,
         word_alignment,
     )
 }
