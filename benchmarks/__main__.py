@@ -10,11 +10,12 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks import kernels, startup, surrogates, training
+from benchmarks import kernels, loss_trick, startup, surrogates, training
 from benchmarks.common import RESULTS
 
 BENCHMARKS = {
-    module.BENCHMARK.name: module.BENCHMARK for module in (surrogates, training, kernels, startup)
+    module.BENCHMARK.name: module.BENCHMARK
+    for module in (surrogates, training, kernels, startup, loss_trick)
 }
 INTRODUCTION = """# Benchmarks
 
