@@ -16,8 +16,11 @@ from experiments import (
     thesis_figures,
     thesis_ordinal,
     thesis_table2,
+    tracking,
+    word_alignment,
 )
 from experiments.common import RESULTS, ROOT, DataMissing, Experiment, Options
+from experiments.latent import blood, clutter, mammals
 from experiments.loss_trick import digits, ranking, rates, robust
 from experiments.report import Report
 
@@ -34,6 +37,11 @@ EXPERIMENTS = {
         digits,
         robust,
         rates,
+        mammals,
+        clutter,
+        blood,
+        tracking,
+        word_alignment,
     )
 }
 PROGRAM = "python -m experiments"

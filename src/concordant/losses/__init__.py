@@ -1,6 +1,8 @@
 """What a prediction is scored on: losses of (action, truth), never surrogates."""
 
+from concordant.losses.assignments import Matching, find_matching
 from concordant.losses.base import LabelLoss
+from concordant.losses.boxes import LabelOnly, Overlap, PairLoss, PairMatrix, find_pair_loss, iou
 from concordant.losses.histograms import ChiSquared, Hellinger, KullbackLeibler
 from concordant.losses.induced import Diffusion, KernelInduced
 from concordant.losses.labels import Absolute, Abstain, Among, CostMatrix, Squared, ZeroOne
@@ -47,13 +49,21 @@ __all__ = [
     "KernelInduced",
     "KullbackLeibler",
     "LabelLoss",
+    "LabelOnly",
     "LogisticLoss",
+    "Matching",
     "OutputLoss",
+    "Overlap",
+    "PairLoss",
+    "PairMatrix",
     "Pinball",
     "Rank",
     "Spearman",
     "Squared",
     "ZeroOne",
     "find_loss",
+    "find_matching",
     "find_output_loss",
+    "find_pair_loss",
+    "iou",
 ]
