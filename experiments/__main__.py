@@ -18,6 +18,7 @@ from experiments import (
     thesis_table2,
 )
 from experiments.common import RESULTS, ROOT, DataMissing, Experiment, Options
+from experiments.latent import blood, clutter, mammals
 from experiments.loss_trick import digits, ranking, rates, robust
 from experiments.report import Report
 
@@ -34,6 +35,9 @@ EXPERIMENTS = {
         digits,
         robust,
         rates,
+        mammals,
+        clutter,
+        blood,
     )
 }
 PROGRAM = "python -m experiments"

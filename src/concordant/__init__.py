@@ -17,6 +17,7 @@ A walk through the library, from the inside out:
 - `LossTrickPredictor`: any output that has a loss, numbers, histograms, sets, strings,
   orderings, by weighted training outputs; `NadarayaWatson` and `KernelDependencyEstimator` to
   compare with, and `Ranker` for orderings of items from graded preferences;
+- `LatentClassifier`: labels in, labels and places out; a `Bag` has the features of every place;
 - `concordant.metrics`: `mean_loss` and `make_scorer` for the same losses;
 - `concordant.plots`: where the loss comes from, calibration, loss against coverage, convergence;
 - `save` and `load`: model files that hold data and no code;
@@ -34,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from concordant import datasets, io, losses, metrics, plots, surrogates
     from concordant.estimators import Classifier, OrdinalClassifier
+    from concordant.estimators.latent import LatentClassifier
     from concordant.estimators.loss_trick import (
         KernelDependencyEstimator,
         LossTrickPredictor,
@@ -41,11 +43,14 @@ if TYPE_CHECKING:
     )
     from concordant.estimators.ranker import Ranker
     from concordant.io import ModelFileError, load, save
+    from concordant.latent.bags import Bag
 
 __version__ = "0.1.0.dev0"
 __all__ = [
+    "Bag",
     "Classifier",
     "KernelDependencyEstimator",
+    "LatentClassifier",
     "LossTrickPredictor",
     "ModelFileError",
     "NadarayaWatson",
@@ -63,8 +68,10 @@ __all__ = [
 
 _MODULES = ("datasets", "io", "losses", "metrics", "plots", "surrogates")
 _NAMES = {
+    "Bag": "concordant.latent.bags",
     "Classifier": "concordant.estimators",
     "KernelDependencyEstimator": "concordant.estimators.loss_trick",
+    "LatentClassifier": "concordant.estimators.latent",
     "LossTrickPredictor": "concordant.estimators.loss_trick",
     "ModelFileError": "concordant.io",
     "NadarayaWatson": "concordant.estimators.loss_trick",

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from concordant.datasets.clutter import make_cluttered_digits
 from concordant.datasets.fetch import fetch_basenp, fetch_conll2000, fetch_movielens
 from concordant.datasets.synthetic import make_chains, make_ordered, make_pairs, make_uncertain
 
@@ -24,6 +25,7 @@ __all__ = [
     "load_vertebral",
     "load_webtags",
     "make_chains",
+    "make_cluttered_digits",
     "make_ordered",
     "make_pairs",
     "make_uncertain",

@@ -1,6 +1,7 @@
 """What a prediction is scored on: losses of (action, truth), never surrogates."""
 
 from concordant.losses.base import LabelLoss
+from concordant.losses.boxes import LabelOnly, Overlap, PairLoss, PairMatrix, find_pair_loss, iou
 from concordant.losses.histograms import ChiSquared, Hellinger, KullbackLeibler
 from concordant.losses.induced import Diffusion, KernelInduced
 from concordant.losses.labels import Absolute, Abstain, Among, CostMatrix, Squared, ZeroOne
@@ -47,8 +48,12 @@ __all__ = [
     "KernelInduced",
     "KullbackLeibler",
     "LabelLoss",
+    "LabelOnly",
     "LogisticLoss",
     "OutputLoss",
+    "Overlap",
+    "PairLoss",
+    "PairMatrix",
     "Pinball",
     "Rank",
     "Spearman",
@@ -56,4 +61,6 @@ __all__ = [
     "ZeroOne",
     "find_loss",
     "find_output_loss",
+    "find_pair_loss",
+    "iou",
 ]

@@ -3,6 +3,17 @@
 from concordant.structures.base import PartLoss, Structure
 from concordant.structures.chain import Chain
 from concordant.structures.label import Label, LabelCosts
+from concordant.structures.latent import PairCosts, Pairs
 from concordant.structures.pairwise import NodeCosts, Pairwise
 
-__all__ = ["Chain", "Label", "LabelCosts", "NodeCosts", "Pairwise", "PartLoss", "Structure"]
+__all__ = [
+    "Chain",
+    "Label",
+    "LabelCosts",
+    "NodeCosts",
+    "PairCosts",
+    "Pairs",
+    "Pairwise",
+    "PartLoss",
+    "Structure",
+]

@@ -5,6 +5,15 @@ from concordant.surrogates.base import LabelRoute, Route, Solution, Surrogate
 from concordant.surrogates.functions import equilibrium, evaluate
 from concordant.surrogates.hinge import Hinge
 from concordant.surrogates.hybrid import Hybrid
+from concordant.surrogates.latent import (
+    LATENT,
+    Dissimilarity,
+    IterativeLatentSVM,
+    LatentLog,
+    LatentRoute,
+    LatentSVM,
+    find_latent_route,
+)
 from concordant.surrogates.log import Log
 from concordant.surrogates.margins import LeeLinWahba, OneVsRest, WestonWatkins
 from concordant.surrogates.names import (
@@ -28,6 +37,7 @@ from concordant.surrogates.thresholds import AllThreshold, ImmediateThreshold, R
 
 __all__ = [
     "ALIASES",
+    "LATENT",
     "ORDERED",
     "REDUCTIONS",
     "REJECTING",
@@ -38,10 +48,15 @@ __all__ = [
     "BinaryEncoded",
     "CostOneVsAll",
     "CostOneVsOne",
+    "Dissimilarity",
     "Hinge",
     "Hybrid",
     "ImmediateThreshold",
+    "IterativeLatentSVM",
     "LabelRoute",
+    "LatentLog",
+    "LatentRoute",
+    "LatentSVM",
     "LeeLinWahba",
     "Log",
     "OneSidedRegression",
@@ -56,5 +71,6 @@ __all__ = [
     "WestonWatkins",
     "equilibrium",
     "evaluate",
+    "find_latent_route",
     "find_surrogate",
 ]
