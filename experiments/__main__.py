@@ -16,6 +16,8 @@ from experiments import (
     thesis_figures,
     thesis_ordinal,
     thesis_table2,
+    tracking,
+    word_alignment,
 )
 from experiments.common import RESULTS, ROOT, DataMissing, Experiment, Options
 from experiments.latent import blood, clutter, mammals
@@ -38,6 +40,8 @@ EXPERIMENTS = {
         mammals,
         clutter,
         blood,
+        tracking,
+        word_alignment,
     )
 }
 PROGRAM = "python -m experiments"

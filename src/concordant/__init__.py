@@ -14,6 +14,7 @@ A walk through the library, from the inside out:
 - `Classifier`: a scikit-learn classifier for any loss by any route, linear or kernel, with a
   certified duality gap and a sentence on its consistency;
 - `OrdinalClassifier`: ordered labels, one direction and k - 1 thresholds;
+- `Matcher`: who belongs to whom, one to one, from features of pairs;
 - `LossTrickPredictor`: any output that has a loss, numbers, histograms, sets, strings,
   orderings, by weighted training outputs; `NadarayaWatson` and `KernelDependencyEstimator` to
   compare with, and `Ranker` for orderings of items from graded preferences;
@@ -33,8 +34,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from concordant import datasets, io, losses, metrics, plots, surrogates
-    from concordant.estimators import Classifier, OrdinalClassifier
+    from concordant import datasets, features, io, losses, metrics, plots, surrogates
+    from concordant.estimators import Classifier, Matcher, OrdinalClassifier
     from concordant.estimators.latent import LatentClassifier
     from concordant.estimators.loss_trick import (
         KernelDependencyEstimator,
@@ -52,11 +53,13 @@ __all__ = [
     "KernelDependencyEstimator",
     "LatentClassifier",
     "LossTrickPredictor",
+    "Matcher",
     "ModelFileError",
     "NadarayaWatson",
     "OrdinalClassifier",
     "Ranker",
     "datasets",
+    "features",
     "io",
     "load",
     "losses",
@@ -66,13 +69,14 @@ __all__ = [
     "surrogates",
 ]
 
-_MODULES = ("datasets", "io", "losses", "metrics", "plots", "surrogates")
+_MODULES = ("datasets", "features", "io", "losses", "metrics", "plots", "surrogates")
 _NAMES = {
     "Bag": "concordant.latent.bags",
     "Classifier": "concordant.estimators",
     "KernelDependencyEstimator": "concordant.estimators.loss_trick",
     "LatentClassifier": "concordant.estimators.latent",
     "LossTrickPredictor": "concordant.estimators.loss_trick",
+    "Matcher": "concordant.estimators",
     "ModelFileError": "concordant.io",
     "NadarayaWatson": "concordant.estimators.loss_trick",
     "OrdinalClassifier": "concordant.estimators",

@@ -138,6 +138,8 @@ class Objective:
         self.has_intercept = scorer.free(scorer.start()).size > 0
         norms = scorer.square_norms()
         self._norms = norms
+        #: Block steps run in a compiled loop, not one example at a time.
+        self.compiled = getattr(route, "block", None) is not None
         #: Strength of a block step against the scores that matter: how slowly the dual moves.
         self.stiffness = float(np.mean(self.weight * norms)) / self.route.scale
         #: Typical size of a difference of scores that matters, over that of mu.
@@ -315,6 +317,38 @@ class Objective:
             change = scorer.pullback(c * (old - new))
             scorer.free(change)[...] *= self._pull
             state.weights += change
+
+    # Dual: steps towards a best answer, for methods that ask for nothing else.
+
+    def vertex_start(self, weights: np.ndarray | None = None) -> DualState:
+        """`dual_start`, with each example's bonus in the cache; a lower bound once it moves."""
+        if self.has_intercept or self.penalty.l1:
+            raise ValueError(
+                "solver='frank_wolfe' is for a ridge without intercepts; use 'dual' or 'lbfgs'"
+            )
+        state = self.dual_start(weights)
+        state.cache = self.route.bonus(state.mu, self.target, self.loss_weight).copy()
+        return state
+
+    def vertex_pass(self, state: DualState, order: np.ndarray, gaps: np.ndarray) -> None:
+        """A Frank-Wolfe step of exact length on each example in `order`; notes their gaps."""
+        route, c, bonuses = self.route, self.weight, state.cache
+        assert bonuses is not None
+        for i in order:
+            rows = slice(int(i), int(i) + 1)
+            scorer = self.scorer.take(rows)
+            one, where = route.take(rows)
+            scores = scorer.scores(self.primal_weights(state))
+            _, vertex, bonus = one.solve(scores, self.target[rows], self.loss_weight[rows])
+            away = vertex - state.mu[where]
+            gap = float(one.structure.dot(scores, away)[0] + bonus[0] - bonuses[i])
+            gaps[i] = c[i] * max(gap, 0.0)
+            change = scorer.pullback(c[i] * away)
+            bend = float(np.vdot(change, change)) / self.penalty.l2
+            step = min(1.0, gaps[i] / bend) if bend > 0.0 else float(gap > 0.0)
+            state.mu[where] += step * away
+            state.weights -= step * change
+            bonuses[i] += step * (bonus[0] - bonuses[i])
 
     def primal_weights(self, state: DualState) -> np.ndarray:
         """The weights W of a dual state."""

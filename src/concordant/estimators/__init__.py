@@ -6,6 +6,7 @@ from concordant.estimators.loss_trick import (
     LossTrickPredictor,
     NadarayaWatson,
 )
+from concordant.estimators.matcher import Matcher
 from concordant.estimators.ordinal import OrdinalClassifier
 from concordant.estimators.ranker import Ranker
 
@@ -13,6 +14,7 @@ __all__ = [
     "Classifier",
     "KernelDependencyEstimator",
     "LossTrickPredictor",
+    "Matcher",
     "NadarayaWatson",
     "OrdinalClassifier",
     "Ranker",

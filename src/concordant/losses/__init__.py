@@ -1,5 +1,6 @@
 """What a prediction is scored on: losses of (action, truth), never surrogates."""
 
+from concordant.losses.assignments import Matching, find_matching
 from concordant.losses.base import LabelLoss
 from concordant.losses.boxes import LabelOnly, Overlap, PairLoss, PairMatrix, find_pair_loss, iou
 from concordant.losses.histograms import ChiSquared, Hellinger, KullbackLeibler
@@ -50,6 +51,7 @@ __all__ = [
     "LabelLoss",
     "LabelOnly",
     "LogisticLoss",
+    "Matching",
     "OutputLoss",
     "Overlap",
     "PairLoss",
@@ -60,6 +62,7 @@ __all__ = [
     "Squared",
     "ZeroOne",
     "find_loss",
+    "find_matching",
     "find_output_loss",
     "find_pair_loss",
     "iou",

@@ -2,6 +2,7 @@
 
 from concordant.solvers.base import BrokenCertificate, Result, Run, minimise
 from concordant.solvers.dual import DualAscent
+from concordant.solvers.frank_wolfe import BlockFrankWolfe
 from concordant.solvers.lbfgs import Lbfgs
 from concordant.solvers.names import SOLVERS, find_solver
 from concordant.solvers.proximal import Fista
@@ -12,6 +13,7 @@ __all__ = [
     "SOLVERS",
     "AdaGrad",
     "Adam",
+    "BlockFrankWolfe",
     "BrokenCertificate",
     "DualAscent",
     "Fista",

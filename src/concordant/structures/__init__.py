@@ -1,5 +1,6 @@
 """What an answer is made of: parts, and how to ask about scores of parts."""
 
+from concordant.structures.assignments import Assignments, PairPrices
 from concordant.structures.base import PartLoss, Structure
 from concordant.structures.chain import Chain
 from concordant.structures.label import Label, LabelCosts
@@ -7,11 +8,13 @@ from concordant.structures.latent import PairCosts, Pairs
 from concordant.structures.pairwise import NodeCosts, Pairwise
 
 __all__ = [
+    "Assignments",
     "Chain",
     "Label",
     "LabelCosts",
     "NodeCosts",
     "PairCosts",
+    "PairPrices",
     "Pairs",
     "Pairwise",
     "PartLoss",

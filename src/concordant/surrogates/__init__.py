@@ -33,6 +33,7 @@ from concordant.surrogates.questions import (
     OneSidedRegression,
 )
 from concordant.surrogates.rejecting import RejectingCrammerSinger, RejectingOneVsRest
+from concordant.surrogates.smooth_game import SmoothGame
 from concordant.surrogates.thresholds import AllThreshold, ImmediateThreshold, Reduction
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "RejectingCrammerSinger",
     "RejectingOneVsRest",
     "Route",
+    "SmoothGame",
     "Solution",
     "Surrogate",
     "WestonWatkins",

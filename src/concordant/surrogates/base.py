@@ -102,6 +102,22 @@ class Surrogate(BaseEstimator):
             "use 'adversarial', 'log', 'hinge' or 'hybrid' on structures"
         )
 
+    def proximal(
+        self,
+        structure: Structure,
+        loss: PartLoss,
+        scores: np.ndarray,
+        target: Any,
+        w: np.ndarray,
+        strength: np.ndarray,
+        centre: np.ndarray | None,
+    ) -> Solution | None:
+        """The proximal question from an oracle that the structure has for it.
+
+        None where it has none: `Route.solve` then searches with the plain question alone.
+        """
+        return None
+
     @abstractmethod
     def bonus(
         self, structure: Structure, loss: PartLoss, mu: np.ndarray, target: Any, w: np.ndarray
@@ -220,7 +236,11 @@ class Route:
         w = self.weights(weight)
         if not np.any(strength):
             return self.surrogate.maximise(self.structure, self.loss, scores, target, w)
-        return Solution(*proximal_step(self, scores, target, w, strength, centre))
+        strength = np.broadcast_to(strength, w.shape)
+        own = self.surrogate.proximal(
+            self.structure, self.loss, scores, target, w, strength, centre
+        )
+        return own or Solution(*proximal_step(self, scores, target, w, strength, centre))
 
     def weights(self, weight: np.ndarray | None) -> np.ndarray:
         if weight is None:
