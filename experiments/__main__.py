@@ -9,13 +9,19 @@ import argparse
 import sys
 from pathlib import Path
 
-from experiments import hybrid_mixtures, hybrid_one_point, thesis_figures, thesis_table2
+from experiments import (
+    hybrid_mixtures,
+    hybrid_one_point,
+    thesis_figures,
+    thesis_table2,
+    thesis_table8,
+)
 from experiments.common import RESULTS, ROOT, DataMissing, Experiment, Options
 from experiments.report import Report
 
 EXPERIMENTS = {
     module.EXPERIMENT.name: module.EXPERIMENT
-    for module in (hybrid_one_point, hybrid_mixtures, thesis_figures, thesis_table2)
+    for module in (hybrid_one_point, hybrid_mixtures, thesis_figures, thesis_table2, thesis_table8)
 }
 PROGRAM = "python -m experiments"
 INTRODUCTION = """# Reproduction of the published experiments

@@ -39,7 +39,9 @@ def _check_one_kind(values: list[Any], lengths: np.ndarray, name: str) -> None:
         first = value if first is None else first
         if isinstance(value, numbers.Real) != isinstance(first, numbers.Real):
             i = int(np.searchsorted(np.cumsum(lengths), place, side="right"))
-            raise ValueError(f"{name}[{i}] has {value!r}, an earlier label is {first!r}: mixed kinds")
+            raise ValueError(
+                f"{name}[{i}] has {value!r}, an earlier label is {first!r}: mixed kinds"
+            )
 
 
 def classes_of(values: list[Any]) -> np.ndarray:

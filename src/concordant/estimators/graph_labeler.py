@@ -125,9 +125,7 @@ class GraphLabeler(PairwiseLabeler):
         if (batch.edge_x is not None) != self._has_edge_features or d_e != len(self.edge_coef_):
             have = d_e if batch.edge_x is not None else "no"
             want = len(self.edge_coef_) if self._has_edge_features else "no"
-            raise ValueError(
-                f"X has {have} edge features, but GraphLabeler was fitted with {want}"
-            )
+            raise ValueError(f"X has {have} edge features, but GraphLabeler was fitted with {want}")
         return batch
 
     def _structure(self, batch: Graphs, node_weight: np.ndarray | None = None) -> Graph:
@@ -156,9 +154,7 @@ class GraphLabeler(PairwiseLabeler):
         if self.inference == "exact":
             raise ValueError(f"{what}; use inference='approximate' or 'auto', or fewer edges")
         number = int((~structure.exact).sum())
-        warnings.warn(
-            f"{what}; it and {number - 1} others get approximate inference", stacklevel=4
-        )
+        warnings.warn(f"{what}; it and {number - 1} others get approximate inference", stacklevel=4)
 
     def _store_weights(self, scorer: PairwiseScorer, weights: np.ndarray) -> None:
         node, edge, intercept = scorer.split(weights)

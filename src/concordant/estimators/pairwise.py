@@ -17,8 +17,8 @@ from concordant.metrics import check_weights
 from concordant.objective import Objective
 from concordant.scorers import PairwiseScorer
 from concordant.solvers import Result
-from concordant.structures import LabelCosts, Pairwise, PartTarget
-from concordant.surrogates import Adversarial, Log
+from concordant.structures import LabelCosts, NodeCosts, Pairwise, PartTarget
+from concordant.surrogates import Adversarial, Log, Route, SmoothedRoute
 
 #: Rounds of completing unknown labels and training on the completion.
 ROUNDS = 20
@@ -165,9 +165,14 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
             costs = LabelCosts(parameters.training_loss.resolve(self.classes_)[0])
         adversarial = isinstance(parameters.surrogate, Adversarial)
         matrix = costs.costs if adversarial else costs.between_labels
-        route = parameters.surrogate.bind(scorer.structure, matrix)
-        objective = Objective(scorer, route, target, weight, executor=scorer.structure.executor)
-        return solve(self, objective, start, parameters.seed)
+        structure, own = scorer.structure, self.solver
+        if own in ("auto", "lbfgs"):  # smoothed by entropy: marginals are all that it takes
+            loss, own = NodeCosts(structure, matrix), "lbfgs"
+            route: Route = SmoothedRoute(parameters.surrogate, structure, loss)
+        else:
+            route = parameters.surrogate.bind(structure, matrix)
+        objective = Objective(scorer, route, target, weight, executor=structure.executor)
+        return solve(self, objective, start, parameters.seed, own)
 
     def _check_allowed(self, structure: Pairwise, codes: np.ndarray) -> None:
         """Resolve `forbidden`, and refuse training labels that break it."""
@@ -180,7 +185,7 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
         if broken.any():
             e = int(broken.argmax())
             i = int(structure.node_owner[structure.edges[e, 0]])
-            pair = (self.classes_[left[e]], self.classes_[right[e]])
+            pair = self.classes_[[left[e], right[e]]].tolist()
             raise ValueError(f"y[{i}] has the forbidden pair {pair[0]!r}, {pair[1]!r} on an edge")
 
     def _forget(self) -> None:

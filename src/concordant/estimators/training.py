@@ -57,8 +57,11 @@ def build_objective(
     return objective
 
 
-def solve(given: Any, objective: Objective, start: Start | None, seed: int) -> Result:
-    """Minimise with the solver and the stopping rule asked for; warn if that rule is not met."""
+def solve(
+    given: Any, objective: Objective, start: Start | None, seed: int, solver: str | None = None
+) -> Result:
+    """Minimise with the solver (default: `given`'s own) and the stopping rule asked for; warn if
+    that rule is not met."""
     weights, mu = None, None
     if start is not None and start.weights.shape == objective.start().shape:
         weights = start.weights
@@ -67,7 +70,7 @@ def solve(given: Any, objective: Objective, start: Start | None, seed: int) -> R
             mu = start.mu.copy()
     try:
         result = minimise(
-            find_solver(given.solver, objective, mu),
+            find_solver(solver or given.solver, objective, mu),
             objective,
             weights,
             tol=given.tol,
