@@ -310,7 +310,7 @@ def test_unknown_labels_are_completed(route: str) -> None:
         assert np.abs(gradient).max() < 0.05
 
 
-# --- input -----------------------------------------------------------------------------------------
+# --- input ------------------------------------------------------------------------------------
 
 
 def test_other_libraries_graphs() -> None:

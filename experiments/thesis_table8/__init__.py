@@ -42,7 +42,7 @@ class Size(NamedTuple):
     max_iter: int
 
 
-FULL = Size(600, 300, 1500, 5, (0.03, 0.1, 0.3), 2e-2, 150)
+FULL = Size(400, 200, 1000, 3, (0.03, 0.1, 0.3), 3e-2, 100)
 QUICK = Size(30, 20, 30, 1, (0.1,), 1e-1, 20)
 
 
@@ -194,8 +194,8 @@ def report(content: Content, options: Options) -> Report:
         "largest relative gap",
     ]  # fmt: skip
     findings.append(
-        "The published scale of the ordinal loss is not stated, nor are the sizes of the parts, and "
-        "the text and its trees are others, so only the order of the methods can be compared."
+        "The published scale of the ordinal loss is not stated, nor are the sizes of the parts, "
+        "and the text and its trees are others, so only the order of the methods can be compared."
     )
     return Report(
         "Semantic roles on parse trees under a cost-sensitive loss (thesis, Table VIII)",
@@ -203,13 +203,13 @@ def report(content: Content, options: Options) -> Report:
         "CoNLL-2005, nine labels, one random order of the labels, ordinal loss: AGM .14, CRF .19, "
         "SSVM .14.",
         f"English Web Treebank with PropBank roles, gold trees, verbs with a role: the first "
-        f"{size.train} propositions of the training part, {size.validation} of the development part "
-        f"for C in {size.grid} (under the first order), {size.test} of the test part. Trees are "
-        "pruned to the path from the verb to the root, its siblings, and the children of "
+        f"{size.train} propositions of the training part, {size.validation} of the development "
+        f"part for C in {size.grid} (under the first order), {size.test} of the test part. Trees "
+        "are pruned to the path from the verb to the root, its siblings, and the children of "
         "prepositional siblings; features after Cohn and Blunsom, those seen twice, and edges tell "
-        f"the child's category. {size.orders} random orders of the labels; the loss is the distance "
-        "of ranks, averaged over nodes. The CRF predicts the label of least expected loss at each "
-        "node, the others the labelling with the largest score.",
+        f"the child's category. {size.orders} random orders of the labels; the loss is the "
+        "distance of ranks, averaged over nodes. The CRF predicts the label of least expected loss "
+        "at each node, the others the labelling with the largest score.",
         [Table("Mean loss on the test part (± standard deviation over orders).", header, rows)],
         findings,
         [],

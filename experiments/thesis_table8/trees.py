@@ -34,8 +34,8 @@ class Node:
 
 @dataclass(eq=False)
 class Proposition:
-    """A verb in a sentence: words, their tags, the verb's place and lemma, the nodes that are left of
-    the tree with a label each, and how many roles found no constituent of their span."""
+    """A verb in a sentence: words, their tags, the verb's place and lemma, the nodes that are left
+    of the tree with a label each, and how many roles found no constituent of their span."""
 
     words: list[str]
     tags: list[str]

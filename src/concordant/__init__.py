@@ -13,6 +13,8 @@ A walk through the library, from the inside out:
   (`surrogates.evaluate`, `surrogates.equilibrium`) usable under any model;
 - `Classifier`: a scikit-learn classifier for any loss by any route, linear or kernel, with a
   certified duality gap and a sentence on its consistency;
+- `SequenceLabeler`: labels of the tokens of sequences, given as arrays, feature dictionaries or
+  lists of strings, by the log, hinge, hybrid and adversarial routes;
 - `GraphLabeler`: labels of the nodes of graphs, given as `Graph`, by the same routes;
 - `concordant.metrics`: `mean_loss` and `make_scorer` for the same losses.
 
@@ -25,25 +27,31 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from concordant import datasets, losses, metrics, surrogates
-    from concordant.estimators import Classifier, Graph, GraphLabeler
+    from concordant import datasets, features, io, losses, metrics, surrogates
+    from concordant.estimators import Classifier, Graph, GraphLabeler, Sequence, SequenceLabeler
 
 __version__ = "0.1.0.dev0"
 __all__ = [
     "Classifier",
     "Graph",
     "GraphLabeler",
+    "Sequence",
+    "SequenceLabeler",
     "datasets",
+    "features",
+    "io",
     "losses",
     "metrics",
     "surrogates",
 ]
 
-_MODULES = ("datasets", "losses", "metrics", "surrogates")
+_MODULES = ("datasets", "features", "io", "losses", "metrics", "surrogates")
 _NAMES = {
     "Classifier": "concordant.estimators",
     "Graph": "concordant.estimators",
     "GraphLabeler": "concordant.estimators",
+    "Sequence": "concordant.estimators",
+    "SequenceLabeler": "concordant.estimators",
 }
 
 

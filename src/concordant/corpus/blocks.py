@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from concordant.corpus.oracles import Atoms, game_atoms, game_value, hinge_atoms, hinge_value
+from concordant.corpus.oracles import (
+    Atoms,
+    game_atoms,
+    game_value,
+    hinge_atoms,
+    hinge_value,
+)
 from concordant.structures.pairwise import offsets_of
 
 if TYPE_CHECKING:
@@ -82,9 +88,7 @@ def block_pass(objective: CorpusObjective, state: BlockState, order: np.ndarray)
 
     node, transitions, free = objective.layout.split(state.weights)
     lengths = objective.features.lengths
-    pull = _pull(objective)
-    moved, touched = np.zeros(len(node)), np.empty(_most_moves(objective), np.int64)
-    k = objective.layout.n_classes
+    scratch = objective.scratch()
     f, layout = objective.features, objective.layout
     for begin in range(0, len(order), PIECE * PIECES):
         chosen = order[begin : begin + PIECE * PIECES]
@@ -97,18 +101,13 @@ def block_pass(objective: CorpusObjective, state: BlockState, order: np.ndarray)
             block_steps(
                 f.indptr, f.indices, f.values, layout.begin, layout.labels, node, work, free,
                 f.offsets, piece, offsets_of(lengths[piece]), atoms.nodes, atoms.tables,
-                atoms.bonus, objective.weight, pull, state.mu, state.tables, state.bonus, moved,
-                touched, gaps,
+                atoms.bonus, objective.weight, state.mu, state.tables, state.bonus, *scratch, gaps,
             )  # fmt: skip
             open_ = objective.blocked == 0.0
             transitions[open_] = work[open_]
             state.gaps[piece] = objective.weight[piece] * np.maximum(gaps, 0.0)
     if objective.model.adversarial:  # the bonus is concave: a mixture's is larger than the mean
         state.bonus = np.maximum(state.bonus, _least_bonus(objective, state.mu))
-    if objective.has_intercept:  # a step of the method of multipliers, as in Objective.dual_pass
-        c = np.repeat(objective.weight, lengths)
-        want = np.bincount(objective.codes, c, k)
-        free += pull * (want - c @ state.mu)
 
 
 def _ask(objective: CorpusObjective, state: BlockState, piece: np.ndarray) -> Atoms:
@@ -119,30 +118,16 @@ def _ask(objective: CorpusObjective, state: BlockState, piece: np.ndarray) -> At
     return game_atoms(objective, state.weights, piece, state.p, state.tau, state.tolerance)
 
 
-def _pull(objective: CorpusObjective) -> float:
-    if not objective.has_intercept:
-        return 0.0
-    return max(float(objective.features.square_norms().mean()), 1.0)
-
-
-def _most_moves(objective: CorpusObjective) -> int:
-    """A bound on the weights that one sentence's step can touch."""
-    places = objective.features.indptr[objective.features.offsets]
-    return int(np.diff(places).max(initial=0)) * objective.layout.n_classes
-
-
 def certify(objective: CorpusObjective, state: BlockState) -> tuple[float, float]:
     """Primal value at the state's weights, dual value at its point; removes rounding drift."""
-    point = dual_weights(objective, state)
-    state.weights[: objective.layout.n_penalised] = point[: objective.layout.n_penalised]
-    weights = state.weights
+    from concordant.corpus.objective import DualPoint
+
+    state.weights = weights = dual_weights(objective, state)
     if state.p is None:
         value = hinge_value(objective, weights)
     else:
         value = game_value(objective, weights, state.p)
-    from concordant.corpus.objective import DualPoint
-
-    dual = objective.dual(DualPoint(float(objective.weight @ state.bonus), point))
+    dual = objective.dual(DualPoint(float(objective.weight @ state.bonus), weights))
     primal = value + objective.penalty_value(weights)
     state.tolerance = float(
         np.clip(0.2 * (primal - dual) / objective.weight.sum(), 1e-4, 0.1) * objective.scale
@@ -155,7 +140,6 @@ def dual_weights(objective: CorpusObjective, state: BlockState) -> np.ndarray:
     from concordant.kernels.tokens import add_gradient
 
     arrays, offsets = objective.arrays(state.weights)[:5], objective.features.offsets
-    eye = np.eye(objective.layout.n_classes)
 
     def run(part: tuple[int, int]) -> np.ndarray:
         out = objective.start()
@@ -164,13 +148,11 @@ def dual_weights(objective: CorpusObjective, state: BlockState) -> np.ndarray:
             last = min(first + 256, part[1])
             tokens = slice(offsets[first], offsets[last])
             c = np.repeat(objective.weight[first:last], objective.features.lengths[first:last])
-            residual = c[:, None] * (eye[objective.codes[tokens]] - state.mu[tokens])
+            residual = -c[:, None] * state.mu[tokens]
             add_gradient(*arrays, residual, tokens.start, tokens.stop, node)
             free += residual.sum(axis=0)
             pairs -= np.tensordot(objective.weight[first:last], state.tables[first:last], 1)
         return out
 
     done = objective.executor.map(run, objective.parts)
-    out = sum(done[1:], start=done[0])
-    objective.layout.split(out)[1][...] += objective.transition_counts(objective.weight)
-    return out
+    return sum(done, start=objective.gold)

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from concordant.corpus.data import Features, Layout, parts
-from concordant.executor import SERIAL, Executor
+from concordant.executor import SERIAL, Executor, chunks
 from concordant.objective import Bounds, Loss, Vector
 from concordant.penalty import Penalty
+from concordant.structures.pairwise import spans
 from concordant.surrogates.base import transport
 
 
@@ -54,8 +55,10 @@ class CorpusObjective:
         C times the sample weights.
     node_weight : ndarray of shape (N,), default=None
         Multiplies the loss at each token.
-    allowed : ndarray of bool of shape (k, k), default=None
-        Which label may follow which.
+    forbidden : ndarray of bool of shape (k, k), default=None
+        Which label must not follow which.
+    gold : ndarray, default=None
+        Features of the answers, where they are not those of `codes`.
     """
 
     entropic = True
@@ -69,7 +72,8 @@ class CorpusObjective:
         weight: np.ndarray,
         node_weight: np.ndarray | None = None,
         penalty: Penalty | None = None,
-        allowed: np.ndarray | None = None,
+        forbidden: np.ndarray | None = None,
+        gold: np.ndarray | None = None,
         executor: Executor = SERIAL,
     ):
         self.features, self.layout, self.model = features, layout, model
@@ -86,14 +90,15 @@ class CorpusObjective:
         self.smooth = model.alpha == 1.0
         self.ridge = self.penalty.l1 == 0.0
         self.has_intercept = layout.fit_intercept
-        self.blocked = np.zeros((k, k))
-        if allowed is not None:
-            self.blocked[~allowed] = -np.inf
+        self.forbidden = forbidden
+        self.blocked = np.zeros((k, k)) if forbidden is None else np.where(forbidden, -np.inf, 0.0)
         largest = float(self.node_weight.max(initial=0.0)) * float(model.costs.max())
         self.scale = largest or 1.0
         sizes = np.bincount(np.repeat(np.arange(n), features.lengths), self.node_weight, n)
         self.size = float(self.weight @ sizes) * (float(model.costs.max()) or 1.0)
         self.parts = parts(features.offsets, layout.size)
+        #: Features of the answers, as a point of weight space: what they score is linear in it.
+        self.gold = self.relabelled(np.eye(k)) if gold is None else gold
 
     def arrays(self, weights: np.ndarray) -> tuple[np.ndarray, ...]:
         """The arguments that all kernels of `concordant.kernels.tokens` begin with."""
@@ -144,27 +149,81 @@ class CorpusObjective:
         self, weights: np.ndarray, strength: float = 0.0, centre: np.ndarray | None = None
     ) -> Loss:
         """The sum over sentences at these weights; `strength` smooths the hinge by entropy."""
+        if strength == 0.0 and not self.smooth:
+            value, gain, gradient = self._plain_totals(weights)
+        else:
+            value, gain, gradient = self._totals(weights, strength or 1.0, masked=False)
+        value -= float(self.gold @ weights)
+        gradient -= self.gold
+        dot = float(gradient @ weights)
+        return Loss(value, gradient, value, gain, value - gain - dot)
+
+    def _plain_totals(self, weights: np.ndarray) -> tuple[float, float, np.ndarray]:
+        """As `_totals`, with a hinge that is not smoothed, or with the game in its place."""
+        from concordant.corpus.oracles import atom_totals
+
+        value, gain, gradient = atom_totals(self, weights)
+        alpha = self.model.alpha
+        if alpha > 0.0:
+            log = self.like(self.model._replace(alpha=1.0))._totals(weights, 1.0, masked=False)
+            value = alpha * log[0] + (1.0 - alpha) * value
+            gain = alpha * log[1] + (1.0 - alpha) * gain
+            gradient = alpha * log[2] + (1.0 - alpha) * gradient
+        return value, gain, gradient
+
+    def _totals(
+        self, weights: np.ndarray, tau: float, masked: bool
+    ) -> tuple[float, float, np.ndarray]:
+        """Weighted sum of the log-partitions, first term of the dual, gradient."""
         from concordant.kernels.tokens import smooth_pass
 
-        given, model, k = self.arrays(weights), self.model, self.layout.n_classes
-        tau = strength or 1.0
+        given, model = self.arrays(weights), self.model
+        alpha = 1.0 if masked else model.alpha
 
         def run(part: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
             sums, gradient = np.zeros(2), np.zeros(self.layout.size)
             node, pairs, free = self.layout.split(gradient)
             smooth_pass(
-                *given, *part, self.codes, self.weight, self.log_weight, self.node_weight,
-                model.costs, model.alpha, tau, sums, node, pairs, free,
+                *given, *part, self.codes, masked, self.weight, self.log_weight, self.node_weight,
+                model.costs, alpha, tau, sums, node, pairs, free,
             )  # fmt: skip
             return sums, gradient
 
         done = self.executor.map(run, self.parts)
-        value, gain = np.sum([sums for sums, _ in done], axis=0)
+        value, gain = np.sum([sums for sums, _ in done], axis=0).tolist()
         gradient = done[0][1]
         for _, more in done[1:]:
             gradient += more
-        dot = float(gradient @ weights)
-        return Loss(float(value), gradient, float(value), float(gain), float(value - gain - dot))
+        return value, gain, gradient
+
+    def expected_parts(self, weights: np.ndarray) -> np.ndarray:
+        """Features of the labelings that agree with the known labels, expected under `weights`:
+        what `gold` is for the log route where some labels are unknown."""
+        return self._totals(weights, 1.0, masked=True)[2]
+
+    def likelihood(self, weights: np.ndarray) -> float:
+        """The objective of the log route for the known labels alone (not convex)."""
+        value = self._totals(weights, 1.0, masked=False)[0]
+        return value - self._totals(weights, 1.0, masked=True)[0] + self.penalty_value(weights)
+
+    def best_completion(self, weights: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """The labelling with the largest score that agrees with the known labels."""
+        from concordant.corpus.oracles import batch
+
+        out = np.empty_like(known)
+        for rows in chunks(self.n_examples, 512):
+            chain, scores, tokens = batch(self, weights, np.arange(rows.start, rows.stop))
+            fixed = np.flatnonzero(known[tokens] >= 0)
+            chain.keep_only(scores, fixed, known[tokens][fixed])
+            out[tokens] = chain.decode(scores)[0]
+        return out
+
+    def with_answers(self, codes: np.ndarray, gold: np.ndarray | None = None) -> CorpusObjective:
+        """The same sentences with other answers."""
+        return CorpusObjective(
+            self.features, self.layout, codes, self.model, self.weight, self.node_weight,
+            self.penalty, self.forbidden, gold, self.executor,
+        )  # fmt: skip
 
     def pullback(self, loss: Loss) -> Vector:
         """Gradient of the sum over sentences."""
@@ -199,26 +258,31 @@ class CorpusObjective:
 
     def primal(self, weights: np.ndarray, scores: np.ndarray | None = None) -> float:
         """The objective, without smoothing."""
-        value = self.loss(weights).value if self.smooth else self.plain_value(weights)
-        return value + self.penalty_value(weights)
+        return self.loss(weights).value + self.penalty_value(weights)
 
-    def plain_value(self, weights: np.ndarray) -> float:
-        """The sum of the surrogates with a hinge that is not smoothed."""
-        from concordant.corpus.oracles import hinge_value
+    def take(self, rows: np.ndarray) -> CorpusObjective:
+        """The problem of some of the sentences."""
+        tokens = spans(self.features.offsets, rows)
+        return CorpusObjective(
+            self.features.take(rows), self.layout, self.codes[tokens], self.model,
+            self.weight[rows], self.node_weight[tokens], self.penalty, self.forbidden,
+        )  # fmt: skip
 
-        alpha = self.model.alpha
-        hinge = hinge_value(self, weights)
-        if alpha == 0.0:
-            return hinge
-        log = self.like(self.model._replace(alpha=1.0)).loss(weights).value
-        return alpha * log + (1.0 - alpha) * hinge
+    def sample_gradient(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Unbiased estimate, from a few sentences, of the gradient of the sum over sentences."""
+        return self.n_examples / len(rows) * self.take(rows).loss(weights).residual
+
+    def penalty_gradient(self, weights: np.ndarray) -> np.ndarray:
+        """A subgradient of the penalty, zero for intercepts."""
+        gradient = self.penalty.l2 * weights + self.penalty.l1 * np.sign(weights)
+        self.free(gradient)[...] = 0.0
+        return gradient
 
     def like(self, model: Model) -> CorpusObjective:
         """The same corpus under another route."""
-        allowed = None if not self.blocked.any() else self.blocked == 0.0
         return CorpusObjective(
             self.features, self.layout, self.codes, model, self.weight, self.node_weight,
-            self.penalty, allowed, self.executor,
+            self.penalty, self.forbidden, self.gold, self.executor,
         )  # fmt: skip
 
     # Dual.
@@ -255,7 +319,7 @@ class CorpusObjective:
     def _balance(self, point: DualPoint) -> DualPoint:
         """A point near this one whose labels add up to the answers'."""
         c = np.repeat(self.weight * self._mass(), self.features.lengths)
-        want = np.bincount(self.codes, c, self.layout.n_classes)
+        want = self.free(self.gold)
         surplus = -self.free(point.weights)
         ratio = float(np.max(surplus / np.maximum(want, 1e-300), initial=0.0))
         if ratio <= 0.0:
@@ -263,8 +327,9 @@ class CorpusObjective:
         if ratio > 1e15:
             return DualPoint(0.0, np.zeros_like(point.weights))
         t = ratio / (1.0 + ratio)
-        odds = transport(want, np.maximum(want - surplus / ratio, 0.0))
-        other = self._relabelled(odds)
+        have = np.bincount(np.maximum(self.codes, 0), c, self.layout.n_classes)
+        odds = transport(have, np.maximum(want - surplus / ratio, 0.0))
+        other = self.gold - self.relabelled(odds)
         weights = (1.0 - t) * point.weights + t * other
         return DualPoint((1.0 - t) * point.gain, weights)
 
@@ -272,33 +337,59 @@ class CorpusObjective:
         """The share of each sentence's answer that is a free mixture."""
         return self.model.alpha * self.log_weight + 1.0 - self.model.alpha
 
-    def _relabelled(self, odds: np.ndarray) -> np.ndarray:
-        """Dual weights where every true label is changed at random by these odds."""
+    def relabelled(self, odds: np.ndarray) -> np.ndarray:
+        """Features of the answers, every label changed at random by these odds. (Unknown labels,
+        where `gold` is not made here, count as the first: any labelling will do for a repair.)"""
         from concordant.kernels.tokens import add_gradient
 
         out = self.start()
         node, pairs, free = self.layout.split(out)
-        arrays, k = self.arrays(out), self.layout.n_classes
-        offsets, mass = self.features.offsets, self.weight * self._mass()
-        away = np.eye(k) - odds
-        for first, last in self.parts:
+        f, layout, offsets = self.features, self.layout, self.features.offsets
+        mass = self.weight * self._mass()
+        for first in range(0, self.n_examples, 1024):  # the labels of all would take memory
+            last = min(first + 1024, self.n_examples)
             start, stop = offsets[first], offsets[last]
-            c = np.repeat(mass[first:last], self.features.lengths[first:last])
-            residual = c[:, None] * away[self.codes[start:stop]]
-            add_gradient(*arrays[:5], residual, start, stop, node)
-            free += residual.sum(axis=0)
-        counts = self.transition_counts(mass)
-        pairs += counts - odds.T @ counts @ odds
+            c = np.repeat(mass[first:last], f.lengths[first:last])
+            mu = c[:, None] * odds[np.maximum(self.codes[start:stop], 0)]
+            add_gradient(
+                f.indptr, f.indices, f.values, layout.begin, layout.labels, mu, start, stop, node
+            )
+            free += mu.sum(axis=0)
+        pairs += odds.T @ self.transition_counts(mass) @ odds
         return out
 
     def transition_counts(self, weight: np.ndarray) -> np.ndarray:
         """How often each label follows each in the answers, sentences weighted, ``(k, k)``."""
         k, last = self.layout.n_classes, self.features.offsets[1:] - 1
         left = np.delete(np.arange(len(self.codes)), last)
-        places = self.codes[left] * k + self.codes[left + 1]
-        known = (self.codes[left] >= 0) & (self.codes[left + 1] >= 0)
+        codes = np.maximum(self.codes, 0)
         c = np.repeat(weight, self.features.lengths - 1)
-        return np.bincount(places[known], c[known], k * k).reshape(k, k)
+        return np.bincount(codes[left] * k + codes[left + 1], c, k * k).reshape(k, k)
+
+    def online_pass(
+        self, weights: np.ndarray, total: np.ndarray, seen: int, order: np.ndarray, rule: int
+    ) -> int:
+        """Update the weights after each sentence; see `solvers/online.py`."""
+        from concordant.kernels.tokens import online_steps
+
+        given, layout = self.arrays(weights), self.layout
+        _, transitions, free = layout.split(weights)
+        totals = layout.split(total)
+        work, kept = given[6].copy(), np.ascontiguousarray(free)
+        seen = online_steps(
+            *given[:6], work, kept, given[8], order, self.codes, self.weight, self.node_weight,
+            self.model.costs, rule, seen, *totals, *self.scratch(),
+        )  # fmt: skip
+        open_ = self.blocked == 0.0
+        transitions[open_] = work[open_]
+        free[...] = kept
+        return int(seen)
+
+    def scratch(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Zeros as many as node weights, and room for what one sentence can touch."""
+        places = np.diff(self.features.indptr[self.features.offsets])
+        most = int(places.max(initial=0)) * self.layout.n_classes
+        return np.zeros(self.layout.n_nodes), np.empty(most, np.int64), np.empty(most)
 
     # Block steps on the dual: see `concordant.corpus.blocks`.
 

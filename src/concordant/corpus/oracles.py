@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from concordant.executor import chunks
-from concordant.structures import Chain, NodeCosts
+from concordant.structures import Chain, LabelCosts, NodeCosts
 from concordant.structures.pairwise import spans
 
 if TYPE_CHECKING:
@@ -41,8 +41,9 @@ def batch(
     )  # fmt: skip
     scores = chain.empty()
     arrays = objective.arrays(weights)
-    *given, transitions, intercept, offsets = arrays
-    chain.tables(scores)[...] = transitions
+    *given, _, intercept, offsets = arrays
+    chain.tables(scores)[...] = objective.layout.split(weights)[1]
+    chain.forbidden = objective.forbidden
     batch_scores(*given, intercept, offsets, chosen, chain.offsets, chain.nodes(scores))
     return chain, scores, tokens
 
@@ -79,10 +80,50 @@ def hinge_value(objective: CorpusObjective, weights: np.ndarray) -> float:
 
     def run(rows: slice) -> float:
         chosen = np.arange(rows.start, rows.stop)
-        upper = hinge_atoms(objective, weights, chosen).upper
-        return float(objective.weight[chosen] @ (upper - truth_scores(objective, weights, chosen)))
+        return float(objective.weight[chosen] @ hinge_atoms(objective, weights, chosen).upper)
 
-    return float(sum(objective.executor.map(run, chunks(objective.n_examples, BATCH))))
+    total = sum(objective.executor.map(run, chunks(objective.n_examples, BATCH)))
+    return float(total - objective.gold @ weights)
+
+
+def atom_totals(objective: CorpusObjective, weights: np.ndarray) -> tuple[float, float, np.ndarray]:
+    """Weighted sums of the atoms of all sentences: upper bounds, bonuses, features."""
+    from concordant.kernels.tokens import add_gradient
+
+    p = truth_strategies(objective) if objective.model.adversarial else np.zeros((0, 0))
+    tau = np.full(objective.n_examples, 0.125 * objective.scale)
+
+    def run(part: tuple[int, int]) -> tuple[float, float, np.ndarray]:
+        value = gain = 0.0
+        gradient = objective.start()
+        node, pairs, free = objective.layout.split(gradient)
+        given = objective.arrays(gradient)[:5]
+        for first in range(*part, BATCH):
+            chosen = np.arange(first, min(first + BATCH, part[1]))
+            if objective.model.adversarial:
+                enough = 1e-3 * objective.scale
+                atoms = game_atoms(objective, weights, chosen, p, tau, enough)
+            else:
+                atoms = hinge_atoms(objective, weights, chosen)
+            c = objective.weight[chosen]
+            value += float(c @ atoms.upper)
+            gain += float(c @ atoms.bonus)
+            start, stop = objective.features.offsets[[chosen[0], chosen[-1] + 1]]
+            mu = np.repeat(c, objective.features.lengths[chosen])[:, None] * atoms.nodes
+            add_gradient(*given, mu, start, stop, node)
+            free += mu.sum(axis=0)
+            pairs += np.tensordot(c, atoms.tables, 1)
+        return value, gain, gradient
+
+    done = objective.executor.map(run, objective.parts)
+    values, gains, gradients = zip(*done)
+    return float(sum(values)), float(sum(gains)), sum(gradients[1:], start=gradients[0])
+
+
+def truth_strategies(objective: CorpusObjective) -> np.ndarray:
+    """Strategies (N, r) that play the best action for the true label."""
+    costs = objective.model.costs
+    return np.eye(len(costs))[LabelCosts(costs).own_action[objective.codes]]
 
 
 def game_value(objective: CorpusObjective, weights: np.ndarray, p: np.ndarray) -> float:
@@ -91,24 +132,8 @@ def game_value(objective: CorpusObjective, weights: np.ndarray, p: np.ndarray) -
     def run(rows: slice) -> float:
         chosen = np.arange(rows.start, rows.stop)
         chain, scores, tokens = batch(objective, weights, chosen)
-        truth = _truth_of(objective, chain, scores, tokens)
         chain.nodes(scores)[...] += NodeCosts(chain, objective.model.costs).raised(p[tokens])
-        return float(objective.weight[chosen] @ (chain.decode(scores)[1] - truth))
+        return float(objective.weight[chosen] @ chain.decode(scores)[1])
 
-    return float(sum(objective.executor.map(run, chunks(objective.n_examples, BATCH))))
-
-
-def truth_scores(objective: CorpusObjective, weights: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Scores of the true answers of these sentences."""
-    return _truth_of(objective, *batch(objective, weights, chosen))
-
-
-def _truth_of(
-    objective: CorpusObjective, chain: Chain, scores: np.ndarray, tokens: np.ndarray
-) -> np.ndarray:
-    codes = objective.codes[tokens]
-    nodes = chain.nodes(scores)[np.arange(len(codes)), codes]
-    out = np.add.reduceat(nodes, chain.offsets[:-1])
-    left, right = codes[chain.edges].T
-    worth = chain.tables(scores)[chain.table_of_edge, left, right]
-    return out + np.bincount(chain.table_of_edge, worth, chain.n_examples)
+    total = sum(objective.executor.map(run, chunks(objective.n_examples, BATCH)))
+    return float(total - objective.gold @ weights)

@@ -88,6 +88,10 @@ class NodeDecisions:
     def _weights(self) -> np.ndarray:
         """The fitted weights as `PairwiseScorer` takes them."""
 
+    def _scores(self, batch: Any, structure: Pairwise) -> np.ndarray:
+        """Part array of the scores of a batch that `_read` returned."""
+        return PairwiseScorer(batch.x, structure, batch.edge_x, True).scores(self._weights())
+
     def _ask(self, X: Any, fixed: Any = None) -> Asked:
         """Structure and scores of these examples."""
         check_is_fitted(self)
@@ -95,7 +99,7 @@ class NodeDecisions:
         batch = self._read(X, fitting=False)
         structure = self._structure(batch)
         structure.forbidden = self._forbidden_mask()
-        scores = PairwiseScorer(batch.x, structure, batch.edge_x, True).scores(self._weights())
+        scores = self._scores(batch, structure)
         codes = np.full(structure.n_nodes, -1)
         if fixed is not None:
             if len(fixed) != len(X):

@@ -38,7 +38,7 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
         C: float = 1.0,
         normalize: bool = False,
         forbidden: Any = None,
-        fit_intercept: bool = True,
+        fit_intercept: Any = True,
         solver: str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-3,

@@ -44,7 +44,7 @@ def check_parameters(given: Any) -> Parameters:
         clone(surrogate),
         clone(find_loss(training_loss)),
         clone(find_loss(given.loss)),
-        _check_penalty(given),
+        check_penalty(given),
         seed,
     )
 
@@ -80,7 +80,8 @@ def _check_training(given: Any) -> None:
         _check_number("n_jobs", given.n_jobs, bool, "other than 0 (None: all cores)", integer=True)
 
 
-def _check_penalty(given: Any) -> Penalty:
+def check_penalty(given: Any) -> Penalty:
+    """The penalty of these constructor arguments."""
     if not isinstance(given.penalty, str) or given.penalty not in RATIOS:
         raise ValueError(
             f"unknown penalty {given.penalty!r}; names are {', '.join(sorted(RATIOS))}"
@@ -89,7 +90,7 @@ def _check_penalty(given: Any) -> Penalty:
     if ratio is None:
         _check_number("l1_ratio", given.l1_ratio, lambda v: 0 <= v <= 1, "between 0 and 1")
         ratio = float(given.l1_ratio)
-    if ratio and given.kernel is not None and given.n_components is None:
+    if ratio and getattr(given, "kernel", None) is not None and given.n_components is None:
         raise ValueError(
             f"penalty={given.penalty!r} needs linear scores; a kernel is penalised by its own "
             "norm (use penalty='l2', or n_components=... for explicit features)"

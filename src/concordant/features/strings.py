@@ -55,6 +55,8 @@ def encode_tokens(
     for i, sequence in enumerate(sequences):
         before = len(counts)
         for t, token in enumerate(sequence):
+            own: list[float] | None
+            names: Sequence[str]
             if isinstance(token, dict):
                 names, own = _read(token, i, t)
             else:
@@ -79,6 +81,13 @@ def encode_tokens(
     columns = np.array(indices, dtype=np.int32)
     x = sp.csr_matrix((data, columns, indptr), shape=(len(counts), len(vocabulary)))
     return x, np.array(lengths, dtype=np.int64)
+
+
+def token_features(token: Any, i: int, t: int) -> list[tuple[str, float]]:
+    """Names and values of one token's features; i and t name it in errors."""
+    if isinstance(token, dict):
+        return list(zip(*_read(token, i, t)))
+    return [(name, 1.0) for name in _strings(token, i, t)]
 
 
 def _strings(token: Any, i: int, t: int) -> Sequence[str]:

@@ -11,7 +11,7 @@ _MACRO = re.compile(r"%x\[\s*(-?\d+)\s*,\s*(\d+)\s*\]")
 
 
 class CrfppTemplate:
-    """Features of tokens by the rules of a CRF++ template file.
+    r"""Features of tokens by the rules of a CRF++ template file.
 
     ``U...`` lines are features of a token, ``B...`` lines of a pair of neighbouring labels, and
     ``%x[row,column]`` stands for the column of the token at that distance; beyond the ends it reads
@@ -26,7 +26,7 @@ class CrfppTemplate:
     Examples
     --------
     >>> from concordant.features import CrfppTemplate
-    >>> template = CrfppTemplate("U00:%x[0,0]\\nU01:%x[-1,0]/%x[0,1]\\nB")
+    >>> template = CrfppTemplate("U00:%x[0,0]\nU01:%x[-1,0]/%x[0,1]\nB")
     >>> template([("The", "DT"), ("cat", "NN")])
     [['U00:The', 'U01:_B-1/DT'], ['U00:cat', 'U01:The/NN']]
     """

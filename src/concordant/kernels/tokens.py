@@ -115,23 +115,22 @@ def prepare_table(table, out, flipped):
 @kernel
 def smooth_pass(
     indptr, indices, values, begin, labels, weights, transitions, intercept, offsets, first, last,
-    codes, weight, log_weight, node_weight, costs, alpha, tau, sums, gradient, pair_gradient,
-    free_gradient,
+    codes, masked, weight, log_weight, node_weight, costs, alpha, tau, sums, gradient,
+    pair_gradient, free_gradient,
 ):  # fmt: skip
-    """Surrogates of the sentences from `first` to `last`, alpha parts log and the rest hinge.
+    """Log-partitions of the sentences from `first` to `last`, alpha parts plain and the rest
+    raised by the costs of the true labels and smoothed, ``tau log Z((scores + costs of y) / tau)``.
 
-    The hinge is smoothed to ``tau log Z((scores + costs of y) / tau)``. Adds to `sums` the value,
-    and the first term of the dual at the marginals; to the gradients that of the value.
-
-    With unknown labels (codes of -1) the log part is ``log Z - log Z(labelings that agree)``, and
-    the rest of the gradient follows. Such sentences need alpha = 1 and add no dual term.
+    With `masked` only labelings that agree with the known labels (codes >= 0) count. Adds to
+    `sums` the weighted total and the first term of the dual at the marginals; to the gradients
+    those of the total.
     """
     k = transitions.shape[0]
     longest = 0
     for i in range(first, last):
         longest = max(longest, offsets[i + 1] - offsets[i])
     scores, raised = np.empty((longest, k)), np.empty((longest, k))
-    residual, known = np.empty((longest, k)), np.empty((longest, k))
+    residual = np.empty((longest, k))
     work, small = np.empty((2, longest, k)), np.empty((3, k))
     norm, go = np.empty(longest), np.empty((longest, k, k))
     plain, soft = transitions.reshape(1, k, k), (transitions / tau).reshape(1, k, k)
@@ -146,9 +145,11 @@ def smooth_pass(
         sentence_scores(
             indptr, indices, values, begin, labels, weights, intercept, start, stop, scores
         )
-        whole = True
-        for t in range(length):
-            whole = whole and codes[start + t] >= 0
+        if masked:
+            for t in range(length):
+                for j in range(k):
+                    if codes[start + t] >= 0 and codes[start + t] != j:
+                        scores[t, j] = -np.inf
         residual[:length] = 0.0
         if alpha > 0.0:
             share = alpha * c * log_weight[i]
@@ -187,32 +188,6 @@ def smooth_pass(
                 for b in range(k):
                     soft_pairs[0, a, b] += share * kept[0, a, b]
                     soft_pairs[1, a, b] += share * kept[1, a, b]
-        share = c * (alpha * log_weight[i] + 1.0 - alpha)
-        if whole:
-            for t in range(length):
-                label = codes[start + t]
-                residual[t, label] -= share
-                sums[0] -= share * scores[t, label]
-                if t > 0:
-                    left = codes[start + t - 1]
-                    sums[0] -= share * transitions[left, label]
-                    pair_gradient[left, label] -= share
-        else:
-            for t in range(length):
-                for j in range(k):
-                    agrees = codes[start + t] < 0 or codes[start + t] == j
-                    known[t, j] = scores[t, j] if agrees else -np.inf
-            kept[:] = 0.0
-            partition = chain_marginals(
-                known, length, plain, np.inf, top, table, flipped, work, small, norm, go, kept
-            )
-            sums[0] -= share * partition
-            for t in range(length):
-                for j in range(k):
-                    residual[t, j] -= share * work[0, t, j]
-            for a in range(k):
-                for b in range(k):
-                    pair_gradient[a, b] -= share * kept[1, a, b]
         add_gradient(indptr, indices, values, begin, labels, residual, start, stop, gradient)
         for t in range(length):
             for j in range(k):
@@ -262,26 +237,62 @@ def decode_sentences(
 
 
 @kernel
+def collect(indptr, indices, values, begin, labels, change, start, stop, moved, touched, amounts):
+    """Features of one sentence times the change of its parts: `amounts` at the places of the
+    weights that `touched` lists; returns their number. `moved` (as long as the weights) must be
+    zeros and is left so. (A place that was cancelled in between is listed again, with 0.)
+    """
+    ones, full, number = values.shape[0] == 0, labels.shape[0] == 0, 0
+    for t in range(stop - start):
+        still = True
+        for j in range(change.shape[1]):
+            still = still and change[t, j] == 0.0
+        if still:
+            continue
+        for a in range(indptr[start + t], indptr[start + t + 1]):
+            f = indices[a]
+            value = 1.0 if ones else values[a]
+            first = begin[f]
+            for place in range(first, begin[f + 1]):
+                by = value * change[t, place - first if full else labels[place]]
+                if by != 0.0:
+                    if moved[place] == 0.0:
+                        touched[number] = place
+                        number += 1
+                    moved[place] += by
+    for at in range(number):
+        amounts[at] = moved[touched[at]]
+        moved[touched[at]] = 0.0
+    return number
+
+
+@kernel
+def spread(step, weights, touched, amounts, number):
+    """Add `step` times what `collect` found to the weights."""
+    for at in range(number):
+        weights[touched[at]] += step * amounts[at]
+
+
+@kernel
 def block_steps(
     indptr, indices, values, begin, labels, weights, transitions, intercept, offsets, chosen,
-    places, atoms, atom_tables, atom_bonus, weight, pull, mu, mu_tables, bonus, moved, touched,
-    steps,
+    places, atoms, atom_tables, atom_bonus, weight, mu, mu_tables, bonus, moved, touched,
+    amounts, steps,
 ):  # fmt: skip
     """One exact line search on the dual for each of these sentences, towards its atom.
 
     An atom is a point of the sentence's polytope with (a lower bound of) its bonus; `mu`,
     `mu_tables` and `bonus` are the present ones of all sentences. The way down is
     ``d = atom - mu``; along it the dual gains ``step * gap - step**2 / 2 * |features' c d|**2``,
-    the bonus being concave. `weights`, `transitions` and `intercept` follow; the last has no
-    penalty and counts as a feature of squared size `pull`. `moved` (as long as weights) must be
-    zeros and is left so; `touched` lists where it is not. `steps` gets the gap of every sentence.
+    the bonus being concave. `weights` and `transitions` follow; there must be no intercepts, whose
+    dual is a constraint. `moved`, `touched` and `amounts` are scratch (see `collect`);
+    `steps` gets the gap of every sentence.
     """
     k = transitions.shape[0]
-    ones, full = values.shape[0] == 0, labels.shape[0] == 0
     longest = 0
     for i in range(chosen.shape[0]):
         longest = max(longest, offsets[chosen[i] + 1] - offsets[chosen[i]])
-    scores, change, shift = np.empty((longest, k)), np.empty((longest, k)), np.empty(k)
+    scores, change = np.empty((longest, k)), np.empty((longest, k))
     pair_change = np.empty((k, k))
     for i in range(chosen.shape[0]):
         example = chosen[i]
@@ -290,56 +301,109 @@ def block_steps(
         sentence_scores(
             indptr, indices, values, begin, labels, weights, intercept, start, stop, scores
         )
-        gap, square, number = atom_bonus[i] - bonus[example], 0.0, 0
-        shift[:] = 0.0
+        gap, square = atom_bonus[i] - bonus[example], 0.0
         for t in range(length):
-            still = True
             for j in range(k):
                 change[t, j] = atoms[places[i] + t, j] - mu[start + t, j]
                 if change[t, j] != 0.0:
-                    still = False
                     gap += scores[t, j] * change[t, j]
-                    shift[j] += change[t, j]
-            if still:
-                continue
-            for a in range(indptr[start + t], indptr[start + t + 1]):
-                f = indices[a]
-                value = 1.0 if ones else values[a]
-                first = begin[f]
-                for place in range(first, begin[f + 1]):
-                    by = value * change[t, place - first if full else labels[place]]
-                    if by != 0.0:
-                        if moved[place] == 0.0:
-                            touched[number] = place
-                            number += 1
-                        moved[place] += by
+        number = collect(
+            indptr, indices, values, begin, labels, change, start, stop, moved, touched, amounts
+        )
         for a in range(k):
             for b in range(k):
                 pair_change[a, b] = atom_tables[i, a, b] - mu_tables[example, a, b]
                 if pair_change[a, b] != 0.0:  # a forbidden transition scores minus infinity
                     gap += transitions[a, b] * pair_change[a, b]
                 square += pair_change[a, b] ** 2
-            square += pull * shift[a] ** 2
-        for at in range(number):  # a place may be listed twice: its second share is then zero
-            place = touched[at]
-            square += moved[place] ** 2
+        for at in range(number):
+            square += amounts[at] ** 2
         steps[i] = gap
         step = 0.0
         if gap > 0.0:
             step = 1.0 if c * square <= gap else gap / (c * square)
-        for at in range(number):
-            place = touched[at]
-            weights[place] -= step * c * moved[place]
-            moved[place] = 0.0
+        spread(-step * c, weights, touched, amounts, number)
         if step == 0.0:
             continue
         for t in range(length):
             for j in range(k):
                 mu[start + t, j] += step * change[t, j]
         for a in range(k):
-            intercept[a] -= step * c * pull * shift[a]
             for b in range(k):
                 if pair_change[a, b] != 0.0:
                     transitions[a, b] -= step * c * pair_change[a, b]
                 mu_tables[example, a, b] += step * pair_change[a, b]
         bonus[example] += step * (atom_bonus[i] - bonus[example])
+
+
+@kernel
+def online_steps(
+    indptr, indices, values, begin, labels, weights, transitions, intercept, offsets, order, codes,
+    weight, node_weight, costs, rule, seen, total, total_transitions, total_intercept, moved,
+    touched, amounts,
+):  # fmt: skip
+    """A pass of the perceptron (rule 0) or of passive-aggressive updates (rule 1).
+
+    The totals keep ``sum_t t * update_t``, so that the average of the weights after every example
+    is the weights less the total over their number. Returns the number of examples seen.
+    """
+    k, longest = transitions.shape[0], 0
+    for i in range(offsets.shape[0] - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    scores, change, best = np.empty((longest, k)), np.empty((longest, k)), np.empty((longest, k))
+    answer, value = np.empty(longest, np.int64), np.empty(1)
+    ends, where, shift = np.zeros(2, np.int64), np.zeros(1, np.int64), np.empty(k)
+    pair_change = np.empty((k, k))
+    for example in order:
+        if weight[example] == 0.0:
+            continue
+        start, stop = offsets[example], offsets[example + 1]
+        ends[1] = length = stop - start
+        sentence_scores(
+            indptr, indices, values, begin, labels, weights, intercept, start, stop, scores
+        )
+        worth = 0.0
+        for t in range(length):
+            truth = codes[start + t]
+            worth += scores[t, truth]
+            if t > 0:
+                worth += transitions[codes[start + t - 1], truth]
+            if rule == 1:
+                for j in range(k):
+                    scores[t, j] += node_weight[start + t] * costs[j, truth]
+        viterbi(scores, transitions.reshape(1, k, k), ends, where, 0, best, answer, value)
+        seen += 1
+        change[:length], pair_change[:], shift[:] = 0.0, 0.0, 0.0
+        for t in range(length):
+            truth = codes[start + t]
+            change[t, truth] += 1.0
+            change[t, answer[t]] -= 1.0
+            shift[truth] += 1.0
+            shift[answer[t]] -= 1.0
+            if t > 0:
+                pair_change[codes[start + t - 1], truth] += 1.0
+                pair_change[answer[t - 1], answer[t]] -= 1.0
+        number = collect(
+            indptr, indices, values, begin, labels, change, start, stop, moved, touched, amounts
+        )
+        step = 1.0
+        if rule == 1:
+            square = 0.0
+            for at in range(number):
+                square += amounts[at] ** 2
+            for a in range(k):
+                square += shift[a] ** 2
+                for b in range(k):
+                    square += pair_change[a, b] ** 2
+            gap = value[0] - worth
+            step = min(weight[example], gap / square) if square > 0.0 else 0.0
+        spread(step * seen, total, touched, amounts, number)
+        spread(step, weights, touched, amounts, number)
+        for a in range(k):
+            intercept[a] += step * shift[a]
+            total_intercept[a] += step * seen * shift[a]
+            for b in range(k):
+                if pair_change[a, b] != 0.0:
+                    transitions[a, b] += step * pair_change[a, b]
+                    total_transitions[a, b] += step * seen * pair_change[a, b]
+    return seen

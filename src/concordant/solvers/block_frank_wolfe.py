@@ -23,8 +23,6 @@ class BlockFrankWolfe:
         self, objective: Any, start: np.ndarray | None, run: Run, rng: np.random.Generator
     ) -> None:
         state = objective.block_start()
-        if start is not None and objective.has_intercept:
-            objective.free(state.weights)[...] = objective.free(start)
         n, passes = objective.n_examples, 0
         while True:
             order = rng.permutation(n)

@@ -25,7 +25,7 @@ from concordant.surrogates.hybrid import Hybrid
 from concordant.surrogates.log import Log
 
 #: Gap of the games that are solved without smoothing, in largest costs an example.
-TOLERANCE = 1e-3
+TOLERANCE = 2e-4
 
 
 class SmoothedRoute(Route):
