@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from experiments import (
+    hybrid_graphs,
     hybrid_mixtures,
     hybrid_one_point,
     thesis_figures,
@@ -21,7 +22,14 @@ from experiments.report import Report
 
 EXPERIMENTS = {
     module.EXPERIMENT.name: module.EXPERIMENT
-    for module in (hybrid_one_point, hybrid_mixtures, thesis_figures, thesis_table2, thesis_table8)
+    for module in (
+        hybrid_one_point,
+        hybrid_mixtures,
+        hybrid_graphs,
+        thesis_figures,
+        thesis_table2,
+        thesis_table8,
+    )
 }
 PROGRAM = "python -m experiments"
 INTRODUCTION = """# Reproduction of the published experiments
