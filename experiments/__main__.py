@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from experiments import (
+    chunking,
     hybrid_graphs,
     hybrid_mixtures,
     hybrid_one_point,
@@ -25,6 +26,7 @@ EXPERIMENTS = {
     for module in (
         hybrid_one_point,
         hybrid_mixtures,
+        chunking,
         hybrid_graphs,
         thesis_figures,
         thesis_table2,
