@@ -11,7 +11,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from concordant.estimators.answers import codes_of, flat_labels
-from concordant.estimators.decisions import known_labels
 from concordant.estimators.structured import check_examples, object_array
 from concordant.losses import LabelLoss, find_loss
 from concordant.metrics import check_weights
@@ -88,10 +87,6 @@ class NodeDecisions:
     def _weights(self) -> np.ndarray:
         """The fitted weights as `PairwiseScorer` takes them."""
 
-    def _scores(self, batch: Any, structure: Pairwise) -> np.ndarray:
-        """Part array of the scores of a batch that `_read` returned."""
-        return PairwiseScorer(batch.x, structure, batch.edge_x, True).scores(self._weights())
-
     def _ask(self, X: Any, fixed: Any = None) -> Asked:
         """Structure and scores of these examples."""
         check_is_fitted(self)
@@ -99,7 +94,7 @@ class NodeDecisions:
         batch = self._read(X, fitting=False)
         structure = self._structure(batch)
         structure.forbidden = self._forbidden_mask()
-        scores = self._scores(batch, structure)
+        scores = PairwiseScorer(batch.x, structure, batch.edge_x, True).scores(self._weights())
         codes = np.full(structure.n_nodes, -1)
         if fixed is not None:
             if len(fixed) != len(X):
@@ -218,7 +213,7 @@ class NodeDecisions:
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``1 - mean loss / largest cost`` over the nodes with a known label: accuracy under 0-1
         loss."""
-        from concordant.metrics import action_costs
+        from concordant.metrics import action_costs, known_labels
 
         X, y = check_examples(X, y)
         predicted = self.predict(X)
@@ -229,7 +224,7 @@ class NodeDecisions:
         truth = np.array([v for v in values if v is not None])
         if not (weight[known] > 0.0).any():
             raise ValueError("no node has both a known label and a positive weight")
-        labels = known_labels(self._rule.loss, self.classes_, truth)
+        labels = known_labels(self.classes_, truth, self._rule.loss)
         largest = float(self._rule.loss.resolve(labels)[0].max())
         each = action_costs(truth, np.concatenate(predicted)[known], self._rule.loss, labels)
         mean = float(np.average(each, weights=weight[known]))
