@@ -93,6 +93,8 @@ class DualState:
     rest: np.ndarray
     quiet: np.ndarray
     cache: np.ndarray | None = field(default=None, repr=False)
+    bonuses: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+    gaps: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
 
 
 class Objective:
@@ -320,35 +322,40 @@ class Objective:
 
     # Dual: steps towards a best answer, for methods that ask for nothing else.
 
-    def vertex_start(self, weights: np.ndarray | None = None) -> DualState:
-        """`dual_start`, with each example's bonus in the cache; a lower bound once it moves."""
-        if self.has_intercept or self.penalty.l1:
+    def block_start(self) -> DualState:
+        """The dual point at rest, with each example's bonus, a lower bound once it moves."""
+        if self.has_intercept or self.penalty != Penalty():
             raise ValueError(
-                "solver='frank_wolfe' is for a ridge without intercepts; use 'dual' or 'lbfgs'"
+                "solver='block_frank_wolfe' needs a ridge and no intercepts; use 'dual' or 'lbfgs'"
             )
-        state = self.dual_start(weights)
-        state.cache = self.route.bonus(state.mu, self.target, self.loss_weight).copy()
+        state = self.dual_start()
+        state.bonuses = self.route.bonus(state.mu, self.target, self.loss_weight).copy()
+        state.gaps = np.full(self.n_examples, np.inf)
         return state
 
-    def vertex_pass(self, state: DualState, order: np.ndarray, gaps: np.ndarray) -> None:
+    def block_pass(self, state: DualState, order: np.ndarray) -> None:
         """A Frank-Wolfe step of exact length on each example in `order`; notes their gaps."""
-        route, c, bonuses = self.route, self.weight, state.cache
-        assert bonuses is not None
+        route, c = self.route, self.weight
         for i in order:
             rows = slice(int(i), int(i) + 1)
             scorer = self.scorer.take(rows)
             one, where = route.take(rows)
-            scores = scorer.scores(self.primal_weights(state))
+            scores = scorer.scores(state.weights)
             _, vertex, bonus = one.solve(scores, self.target[rows], self.loss_weight[rows])
-            away = vertex - state.mu[where]
-            gap = float(one.structure.dot(scores, away)[0] + bonus[0] - bonuses[i])
-            gaps[i] = c[i] * max(gap, 0.0)
+            away, more = vertex - state.mu[where], float(bonus[0] - state.bonuses[i])
+            gap = c[i] * max(float(one.structure.dot(scores, away)[0]) + more, 0.0)
             change = scorer.pullback(c[i] * away)
-            bend = float(np.vdot(change, change)) / self.penalty.l2
-            step = min(1.0, gaps[i] / bend) if bend > 0.0 else float(gap > 0.0)
+            bend = float(np.vdot(change, change))
+            step = min(1.0, gap / bend) if bend > 0.0 else float(gap > 0.0)
+            state.gaps[i] = gap
             state.mu[where] += step * away
             state.weights -= step * change
-            bonuses[i] += step * (bonus[0] - bonuses[i])
+            state.bonuses[i] += step * more
+
+    def block_bounds(self, state: DualState) -> tuple[float, float]:
+        """Primal and dual value at this point."""
+        primal, dual = self.bounds(state.weights, state.mu)
+        return primal, dual
 
     def primal_weights(self, state: DualState) -> np.ndarray:
         """The weights W of a dual state."""

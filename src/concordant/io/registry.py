@@ -11,12 +11,12 @@ from functools import cache
 
 #: module -> classes; the class's name is its key.
 _MODULES: dict[str, tuple[str, ...]] = {
-    "concordant.estimators": ("Classifier", "OrdinalClassifier"),
+    "concordant.estimators": ("Classifier", "Matcher", "OrdinalClassifier"),
     "concordant.estimators.decisions": ("Rule",),
     "concordant.estimators.kernels": ("Kernel", "Nystroem"),
     "concordant.estimators.training": ("Start",),
     "concordant.io.encoding": ("Column", "Standardise", "TableEncoder"),
-    "concordant.losses": ("Absolute", "Abstain", "CostMatrix", "Squared", "ZeroOne"),
+    "concordant.losses": ("Absolute", "Abstain", "CostMatrix", "Matching", "Squared", "ZeroOne"),
     "concordant.losses.labels": ("Among",),
     "concordant.structures": ("LabelCosts",),
     "concordant.surrogates": (

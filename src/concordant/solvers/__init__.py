@@ -1,8 +1,8 @@
 """Algorithms that see an objective and nothing else."""
 
 from concordant.solvers.base import BrokenCertificate, Result, Run, minimise
+from concordant.solvers.block_frank_wolfe import BlockFrankWolfe
 from concordant.solvers.dual import DualAscent
-from concordant.solvers.frank_wolfe import BlockFrankWolfe
 from concordant.solvers.lbfgs import Lbfgs
 from concordant.solvers.names import SOLVERS, find_solver
 from concordant.solvers.proximal import Fista

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from concordant.solvers.block_frank_wolfe import BlockFrankWolfe
 from concordant.solvers.dual import DualAscent
-from concordant.solvers.frank_wolfe import BlockFrankWolfe
 from concordant.solvers.lbfgs import Lbfgs
 from concordant.solvers.proximal import Fista
 from concordant.solvers.stochastic import AdaGrad, Adam, Pegasos, Sgd
@@ -20,7 +20,7 @@ SOLVERS: dict[str, type] = {
     "lbfgs": Lbfgs,
     "working_set": WorkingSet,
     "fista": Fista,
-    "frank_wolfe": BlockFrankWolfe,
+    "block_frank_wolfe": BlockFrankWolfe,
     "sgd": Sgd,
     "adagrad": AdaGrad,
     "adam": Adam,
