@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from experiments import (
+    chunking,
     hybrid_mixtures,
     hybrid_one_point,
     thesis_abstention,
@@ -30,6 +31,7 @@ EXPERIMENTS = {
     for module in (
         hybrid_one_point,
         hybrid_mixtures,
+        chunking,
         thesis_figures,
         thesis_table2,
         thesis_ordinal,

@@ -14,6 +14,8 @@ A walk through the library, from the inside out:
 - `Classifier`: a scikit-learn classifier for any loss by any route, linear or kernel, with a
   certified duality gap and a sentence on its consistency;
 - `OrdinalClassifier`: ordered labels, one direction and k - 1 thresholds;
+- `SequenceLabeler`: labels of the tokens of sequences, from arrays or string features;
+- `GraphLabeler`: labels of the nodes of graphs, given as `Graph`, by the same routes;
 - `Matcher`: who belongs to whom, one to one, from features of pairs;
 - `LossTrickPredictor`: any output that has a loss, numbers, histograms, sets, strings,
   orderings, by weighted training outputs; `NadarayaWatson` and `KernelDependencyEstimator` to
@@ -35,7 +37,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from concordant import datasets, features, io, losses, metrics, plots, surrogates
-    from concordant.estimators import Classifier, Matcher, OrdinalClassifier
+    from concordant.estimators import (
+        Classifier,
+        Graph,
+        GraphLabeler,
+        Matcher,
+        OrdinalClassifier,
+        SequenceLabeler,
+    )
     from concordant.estimators.latent import LatentClassifier
     from concordant.estimators.loss_trick import (
         KernelDependencyEstimator,
@@ -50,6 +59,8 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "Bag",
     "Classifier",
+    "Graph",
+    "GraphLabeler",
     "KernelDependencyEstimator",
     "LatentClassifier",
     "LossTrickPredictor",
@@ -58,6 +69,7 @@ __all__ = [
     "NadarayaWatson",
     "OrdinalClassifier",
     "Ranker",
+    "SequenceLabeler",
     "datasets",
     "features",
     "io",
@@ -73,6 +85,8 @@ _MODULES = ("datasets", "features", "io", "losses", "metrics", "plots", "surroga
 _NAMES = {
     "Bag": "concordant.latent.bags",
     "Classifier": "concordant.estimators",
+    "Graph": "concordant.estimators",
+    "GraphLabeler": "concordant.estimators",
     "KernelDependencyEstimator": "concordant.estimators.loss_trick",
     "LatentClassifier": "concordant.estimators.latent",
     "LossTrickPredictor": "concordant.estimators.loss_trick",
@@ -81,6 +95,7 @@ _NAMES = {
     "NadarayaWatson": "concordant.estimators.loss_trick",
     "OrdinalClassifier": "concordant.estimators",
     "Ranker": "concordant.estimators.ranker",
+    "SequenceLabeler": "concordant.estimators",
     "load": "concordant.io",
     "save": "concordant.io",
 }

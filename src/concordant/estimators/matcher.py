@@ -92,7 +92,7 @@ class Matcher(StructuredEstimator):
         smaller side; "auto" takes them up to 12, and Bethe's approximation, which makes a route
         of its own, beyond. `approximate_` says which was used.
     solver : str, default="auto"
-        ``"lbfgs"``, ``"dual"``, ``"block_frank_wolfe"`` (block-coordinate, for the hinge), or for
+        ``"lbfgs"``, ``"dual"``, ``"block_frank_wolfe"`` (for the hinge), or for
         comparison ``"sgd"``, ``"adagrad"``, ``"adam"``, ``"pegasos"``.
     max_iter : int, default=1000
         Most passes over the data.

@@ -201,7 +201,7 @@ class OutputEstimator(StructuredEstimator):
             return None
         kernel = Kernel(self.kernel, gamma, self.degree, self.coef0, x, weight)
         if self.kernel == "rbf" and not sp.issparse(x):
-            return Gaussian(kernel.constants["gamma"])
+            return Gaussian(kernel.constants["gamma"], x.mean(axis=0))
         return kernel
 
     def _gram(self, kernel: Any, examples: Examples, look: bool = True) -> np.ndarray:
@@ -255,7 +255,11 @@ def _blas_threads(n: int) -> Any:
 
 
 def _is_table(X: Any) -> bool:
-    """Whether X is a matrix of numbers, as arrays, sparse matrices and dataframes are."""
+    """Whether X is a matrix of numbers: an array, a sparse matrix, a dataframe, or equal rows."""
     if sp.issparse(X) or hasattr(X, "columns"):
         return True
-    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
+    try:
+        X = np.asarray(X)
+    except ValueError:  # rows of different lengths
+        return False
+    return X.ndim == 2 and X.dtype.kind in "fiub"

@@ -56,18 +56,28 @@ def build_objective(
     return objective
 
 
-def solve(given: Any, objective: Objective, start: Start | None, seed: int) -> Result:
-    """Minimise with the solver and the stopping rule asked for; warn if that rule is not met."""
+def solve(
+    given: Any, objective: Objective, start: Start | None, seed: int, solver: str | None = None
+) -> Result:
+    """Minimise with the solver (default: `given`'s own) and the stopping rule asked for."""
     weights, mu = None, None
     if start is not None and start.weights.shape == objective.start().shape:
         weights = start.weights
         # A dual point is one of certain answers under a certain route and loss only.
         if start.mu is not None and _same(start.problem, problem_of(objective)):
             mu = start.mu.copy()
+    found = find_solver(solver or given.solver, objective, mu)
+    return run_solver(given, found, objective, weights, seed)
+
+
+def run_solver(
+    given: Any, solver: Any, objective: Any, weights: np.ndarray | None, seed: int
+) -> Result:
+    """Minimise by the stopping rule asked for; warn if it is not met."""
     progress = Progress(given.verbose)
     try:
         result = minimise(
-            find_solver(given.solver, objective, mu),
+            solver,
             objective,
             weights,
             tol=given.tol,
@@ -126,7 +136,7 @@ def warn_of(result: Result) -> None:
             f"{result.gap:.3g} at objective {result.objective:.6g}; raise max_iter or tol, "
             "scale the features, or lower C"
         )
-    warnings.warn(message, ConvergenceWarning, stacklevel=4)  # where `fit` was called
+    warnings.warn(message, ConvergenceWarning, stacklevel=5)  # where `fit` was called
 
 
 def one_blas_thread() -> Any:

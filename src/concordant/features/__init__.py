@@ -1,4 +1,4 @@
-"""From raw objects to features of pairs: boxes in two frames of a video."""
+"""From raw objects to features: of tokens, by names and templates, and of pairs of boxes."""
 
 from concordant.features.appearance import (
     bhattacharyya,
@@ -8,14 +8,18 @@ from concordant.features.appearance import (
 )
 from concordant.features.boxes import centre_distance, iou, move, size_ratio
 from concordant.features.frames import Frame, double_nodes, frame_pairs, pair_names
+from concordant.features.strings import encode_tokens
+from concordant.features.templates import CrfppTemplate
 
 __all__ = [
+    "CrfppTemplate",
     "Frame",
     "bhattacharyya",
     "block_motion",
     "box_histograms",
     "centre_distance",
     "double_nodes",
+    "encode_tokens",
     "frame_pairs",
     "iou",
     "local_binary_patterns",

@@ -7,6 +7,7 @@ from typing import Any
 from concordant.solvers.block_frank_wolfe import BlockFrankWolfe
 from concordant.solvers.dual import DualAscent
 from concordant.solvers.lbfgs import Lbfgs
+from concordant.solvers.online import AveragedPerceptron, PassiveAggressive
 from concordant.solvers.proximal import Fista
 from concordant.solvers.stochastic import AdaGrad, Adam, Pegasos, Sgd
 from concordant.solvers.working_set import WorkingSet
@@ -21,6 +22,19 @@ SOLVERS: dict[str, type] = {
     "working_set": WorkingSet,
     "fista": Fista,
     "block_frank_wolfe": BlockFrankWolfe,
+    "sgd": Sgd,
+    "adagrad": AdaGrad,
+    "adam": Adam,
+    "pegasos": Pegasos,
+}
+
+#: Those of corpora of sequences.
+SEQUENCE_SOLVERS: dict[str, type] = {
+    "lbfgs": Lbfgs,
+    "fista": Fista,
+    "block_frank_wolfe": BlockFrankWolfe,
+    "perceptron": AveragedPerceptron,
+    "passive_aggressive": PassiveAggressive,
     "sgd": Sgd,
     "adagrad": AdaGrad,
     "adam": Adam,

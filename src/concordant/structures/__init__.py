@@ -3,13 +3,15 @@
 from concordant.structures.assignments import Assignments, PairPrices
 from concordant.structures.base import PartLoss, Structure
 from concordant.structures.chain import Chain
+from concordant.structures.graph import Graph
 from concordant.structures.label import Label, LabelCosts
 from concordant.structures.latent import PairCosts, Pairs
-from concordant.structures.pairwise import NodeCosts, Pairwise
+from concordant.structures.pairwise import NodeCosts, Pairwise, PartTarget
 
 __all__ = [
     "Assignments",
     "Chain",
+    "Graph",
     "Label",
     "LabelCosts",
     "NodeCosts",

@@ -70,6 +70,15 @@ class Structure(ABC):
     def argmax(self, scores: np.ndarray) -> np.ndarray:
         """Parts of the answer with the largest score in each example."""
 
+    def maximum(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """An upper bound on the score of every answer, and the answer of `argmax`.
+
+        Where `argmax` is exact the bound is its score. Structures that can only approximate it say
+        here how far from the best it may be, and certificates count that in.
+        """
+        mu = self.argmax(scores)
+        return self.dot(scores, mu), mu
+
     def marginals(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Log-partition of each example and the expected parts under exp(scores)."""
         raise TypeError(f"{type(self).__name__} has no marginals; the log route needs them")

@@ -34,6 +34,7 @@ from concordant.surrogates.questions import (
 )
 from concordant.surrogates.rejecting import RejectingCrammerSinger, RejectingOneVsRest
 from concordant.surrogates.smooth_game import SmoothGame
+from concordant.surrogates.smoothed import SmoothedRoute
 from concordant.surrogates.thresholds import AllThreshold, ImmediateThreshold, Reduction
 
 __all__ = [
@@ -68,6 +69,7 @@ __all__ = [
     "RejectingOneVsRest",
     "Route",
     "SmoothGame",
+    "SmoothedRoute",
     "Solution",
     "Surrogate",
     "WestonWatkins",

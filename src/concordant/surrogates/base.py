@@ -154,7 +154,7 @@ class Surrogate(BaseEstimator):
         mass = self.mass(w)
         share = (mu - (1.0 - mass)[:, None] * truth) / np.maximum(mass, 1e-300)[:, None]
         have, want = (weight * mass) @ share, (weight * mass) @ truth
-        return truth + mass[:, None] * (share @ _transport(have, want) - truth)
+        return truth + mass[:, None] * (share @ transport(have, want) - truth)
 
     def decision(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray:
         """For labels: an array (n, n_actions) whose largest entry in a row is the action.
@@ -188,7 +188,7 @@ class Surrogate(BaseEstimator):
         return None
 
 
-def _transport(have: np.ndarray, want: np.ndarray) -> np.ndarray:
+def transport(have: np.ndarray, want: np.ndarray) -> np.ndarray:
     """Row-stochastic map that turns the totals `have` into `want`, moving only the surplus."""
     with np.errstate(divide="ignore", invalid="ignore"):
         kept = np.where(have > 0, np.minimum(want / have, 1.0), 1.0)
@@ -266,8 +266,22 @@ class Route:
         value = upper - self.at(scores, target) + self.constant(weight)
         return value, self.residual(mu, target)
 
+    #: Smoothing is by entropy: `upper` of `solve` is then the smoothed value.
+    entropic = False
+
     #: `upper` of `solve` with strength 0 is the value attained, not only a bound on it.
     exact = False
+
+    def balance(
+        self,
+        mu: np.ndarray,
+        bonus: np.ndarray | None,
+        target: Any,
+        weight: np.ndarray,
+        w: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """A dual point near `mu` that unpenalised intercepts allow, and its bonus, if known."""
+        return self.surrogate.balance(mu, target, weight, w), None
 
     def at(self, scores: np.ndarray, target: Any) -> np.ndarray:
         """``<scores, parts(y)>`` of each example."""
