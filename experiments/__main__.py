@@ -9,8 +9,18 @@ import argparse
 import sys
 from pathlib import Path
 
-from experiments import hybrid_mixtures, hybrid_one_point, thesis_figures, thesis_table2
+from experiments import (
+    hybrid_mixtures,
+    hybrid_one_point,
+    thesis_abstention,
+    thesis_figures,
+    thesis_ordinal,
+    thesis_table2,
+    tracking,
+    word_alignment,
+)
 from experiments.common import RESULTS, ROOT, DataMissing, Experiment, Options
+from experiments.latent import blood, clutter, mammals
 from experiments.loss_trick import digits, ranking, rates, robust
 from experiments.report import Report
 
@@ -21,10 +31,17 @@ EXPERIMENTS = {
         hybrid_mixtures,
         thesis_figures,
         thesis_table2,
+        thesis_ordinal,
+        thesis_abstention,
         ranking,
         digits,
         robust,
         rates,
+        mammals,
+        clutter,
+        blood,
+        tracking,
+        word_alignment,
     )
 }
 PROGRAM = "python -m experiments"

@@ -171,62 +171,69 @@ def backward(length, flipped, ahead, lift, norm, arrive, pairs):
 
 
 @kernel
-def careful_backward(nodes, start, stop, tables, first, step, behind):
-    """Logarithms of the weights of suffixes; returns the log-partition."""
+def careful_backward(nodes, start, stop, tables, first, step, arrive, behind, go):
+    """Logarithms of the weights of suffixes, and the transition probabilities `go` (length - 1,
+    k, k) that they imply; returns the log-partition. All zeros are transitions out of a label
+    from which every way on is forbidden.
+    """
     k = nodes.shape[1]
     length = stop - start
+    onward, row = arrive[0], arrive[1]
     for j in range(k):
-        behind[length - 1, j] = 0.0
+        behind[j] = 0.0
     for t in range(length - 2, -1, -1):
         table = tables[first + t * step]
+        for b in range(k):
+            onward[b] = nodes[start + t + 1, b] + behind[b]
         for a in range(k):
-            top = -np.inf
             for b in range(k):
-                top = max(top, table[a, b] + nodes[start + t + 1, b] + behind[t + 1, b])
-            mass = 0.0
-            if top > -np.inf:
-                for b in range(k):
-                    reach = table[a, b] + nodes[start + t + 1, b] + behind[t + 1, b]
-                    mass += np.exp(reach - top)
-                top += np.log(mass)
-            behind[t, a] = top
-    top = -np.inf
+                row[b] = table[a, b] + onward[b]
+            top = largest(row)
+            chance = go[t, a]
+            if top == -np.inf:
+                chance[:] = 0.0
+                behind[a] = top
+                continue
+            exp_shifted(row, top, chance)
+            mass = total(chance)
+            scale = 1.0 / mass
+            for b in range(k):
+                chance[b] *= scale
+            behind[a] = top + np.log(mass)
     for j in range(k):
-        top = max(top, nodes[start, j] + behind[0, j])
+        behind[j] += nodes[start, j]
+    top = largest(behind)
     if top == -np.inf:
         return top
-    mass = 0.0
+    exp_shifted(behind, top, row)
+    mass = total(row)
     for j in range(k):
-        mass += np.exp(nodes[start, j] + behind[0, j] - top)
+        behind[j] = row[j] / mass
     return top + np.log(mass)
 
 
 @kernel
-def careful_forward(nodes, start, stop, tables, first, step, behind, partition, mu, pairs):
-    """Marginals along the transition probabilities that `behind` implies."""
-    k = nodes.shape[1]
+def careful_forward(start, stop, first, step, begin, go, mu, pairs):
+    """Marginals along the transition probabilities, from the distribution of the first label."""
+    k = begin.shape[0]
     for j in range(k):
-        mu[start, j] = np.exp(nodes[start, j] + behind[0, j] - partition)
+        mu[start, j] = begin[j]
     for t in range(stop - start - 1):
-        table, pair = tables[first + t * step], pairs[first + t * step]
-        for j in range(k):
-            mu[start + t + 1, j] = 0.0
+        here, following, pair = mu[start + t], mu[start + t + 1], pairs[first + t * step]
+        rows_sum(here, go[t], following)
         for a in range(k):
-            mass = mu[start + t, a]
-            if mass > 0.0:
-                for b in range(k):
-                    reach = table[a, b] + nodes[start + t + 1, b] + behind[t + 1, b]
-                    share = mass * np.exp(reach - behind[t, a])
-                    pair[a, b] += share
-                    mu[start + t + 1, b] += share
+            lead, chance = here[a], go[t, a]
+            for b in range(k):
+                pair[a, b] += lead * chance[b]
 
 
 @kernel
-def marginals(nodes, tables, offsets, first, step, work, small, norm, partition, mu, pairs):
+def marginals(nodes, tables, offsets, first, step, work, small, norm, go, partition, mu, pairs):
     """Log-partition of each sequence, marginals of positions, and of neighbours added to `pairs`.
 
     `pairs` has the layout of `tables` and must come in as zeros. `work` (2, longest, k), `small`
-    (3 k + 2, k) and `norm` (longest,) are scratch.
+    (3 k + 3, k), `norm` (longest,) and `go` (longest, k, k) are scratch; memory of the last is
+    touched in the careful case only.
     """
     k = nodes.shape[1]
     table, flipped, gather, arrive = (
@@ -242,11 +249,11 @@ def marginals(nodes, tables, offsets, first, step, work, small, norm, partition,
                 top = exp_table(tables[ready], table, flipped)
         shared = step == 0 and spread + node_range(nodes, start, stop) < SAFE
         if not shared:
-            behind = work[0]
-            partition[i] = careful_backward(nodes, start, stop, tables, first[i], step, behind)
-            careful_forward(
-                nodes, start, stop, tables, first[i], step, behind, partition[i], mu, pairs
+            begin = small[3 * k + 2]
+            partition[i] = careful_backward(
+                nodes, start, stop, tables, first[i], step, arrive, begin, go
             )
+            careful_forward(start, stop, first[i], step, begin, go, mu, pairs)
             continue
         ahead, length = work[0], stop - start
         partition[i] = forward(nodes, start, stop, table, ahead, work[1], norm)
@@ -262,26 +269,26 @@ def marginals(nodes, tables, offsets, first, step, work, small, norm, partition,
 
 
 @kernel
-def sample(nodes, tables, offsets, first, step, behind, uniform, labels):
-    """One sequence of labels an example from its distribution; `uniform` (N,) is the chance."""
-    k = nodes.shape[1]
+def sample(nodes, tables, offsets, first, step, small, go, uniform, labels):
+    """One sequence of labels an example from its distribution; `uniform` (N,) is the chance.
+
+    `small` (3, k) and `go` (longest, k, k) are scratch.
+    """
     for i in range(offsets.shape[0] - 1):
         start, stop = offsets[i], offsets[i + 1]
-        partition = careful_backward(nodes, start, stop, tables, first[i], step, behind)
-        here, left = partition, 0
+        careful_backward(nodes, start, stop, tables, first[i], step, small, small[2], go)
+        chance = small[2]
         for t in range(stop - start):
             rest, chosen = uniform[start + t], -1
-            for j in range(k):
-                reach = nodes[start + t, j] + behind[t, j] - here
-                if t > 0:
-                    reach += tables[first[i] + (t - 1) * step, left, j]
-                if reach > -np.inf:
+            for j in range(chance.shape[0]):
+                if chance[j] > 0.0:
                     chosen = j
-                    rest -= np.exp(reach)
+                    rest -= chance[j]
                     if rest < 0.0:
                         break
-            labels[start + t], left = chosen, chosen
-            here = behind[t, chosen]
+            labels[start + t] = chosen
+            if start + t + 1 < stop:
+                chance = go[t, chosen]
 
 
 @kernel

@@ -1,9 +1,11 @@
 """What a prediction is scored on: losses of (action, truth), never surrogates."""
 
+from concordant.losses.assignments import Matching, find_matching
 from concordant.losses.base import LabelLoss
+from concordant.losses.boxes import LabelOnly, Overlap, PairLoss, PairMatrix, find_pair_loss, iou
 from concordant.losses.histograms import ChiSquared, Hellinger, KullbackLeibler
 from concordant.losses.induced import Diffusion, KernelInduced
-from concordant.losses.labels import Absolute, Abstain, CostMatrix, Squared, ZeroOne
+from concordant.losses.labels import Absolute, Abstain, Among, CostMatrix, Squared, ZeroOne
 from concordant.losses.names import LOSSES, OUTPUT_LOSSES, find_loss, find_output_loss
 from concordant.losses.outputs import FunctionLoss, OutputLoss
 from concordant.losses.rankings import Kendall, Rank, Spearman
@@ -27,6 +29,7 @@ __all__ = [
     "OUTPUT_LOSSES",
     "Absolute",
     "Abstain",
+    "Among",
     "Cauchy",
     "ChiSquared",
     "CostMatrix",
@@ -46,13 +49,21 @@ __all__ = [
     "KernelInduced",
     "KullbackLeibler",
     "LabelLoss",
+    "LabelOnly",
     "LogisticLoss",
+    "Matching",
     "OutputLoss",
+    "Overlap",
+    "PairLoss",
+    "PairMatrix",
     "Pinball",
     "Rank",
     "Spearman",
     "Squared",
     "ZeroOne",
     "find_loss",
+    "find_matching",
     "find_output_loss",
+    "find_pair_loss",
+    "iou",
 ]

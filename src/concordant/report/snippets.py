@@ -43,7 +43,9 @@ def train_code(comparison: Comparison) -> str:
     if route is None:
         return ""
     own = f"loss={loss_code(comparison.loss)}, C={route.typical_C:g}"
-    if route.code.startswith("cc.Classifier"):  # given with arguments of its own, which stay
+    if route.code.startswith(
+        ("cc.Classifier", "cc.OrdinalClassifier")
+    ):  # given with arguments of its own, which stay
         made = f"{route.code}.set_params({own})"
     else:
         made = f"cc.Classifier({own}, surrogate={route.code})"

@@ -61,8 +61,8 @@ class Chain(Pairwise):
     def _question(self, scores: np.ndarray) -> tuple[Any, ...]:
         """The arguments that all kernels of `concordant.kernels.chains` begin with."""
         scores = np.require(scores, np.float64, ["C", "W"])
-        first = self.table_offsets[:-1]
-        return self.nodes(scores), self.tables(scores), self.offsets, first, int(self.per_edge)
+        first, tables = self.table_offsets[:-1], self.allowed(scores)
+        return self.nodes(scores), tables, self.offsets, first, int(self.per_edge)
 
     def decode(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Labels of every node in the best answers (N,), and their scores (n,)."""
@@ -82,10 +82,10 @@ class Chain(Pairwise):
 
         k, mu = self.n_classes, np.zeros(len(self.empty()))
         partition = np.empty(self.n_examples)
-        work, small = np.empty((2, self.longest, k)), np.empty((3 * k + 2, k))
-        norm = np.empty(self.longest)
+        work, small = np.empty((2, self.longest, k)), np.empty((3 * k + 3, k))
+        norm, go = np.empty(self.longest), np.empty((self.longest, k, k))
         nodes, tables = self.nodes(mu), self.tables(mu)
-        marginals(*self._question(scores), work, small, norm, partition, nodes, tables)
+        marginals(*self._question(scores), work, small, norm, go, partition, nodes, tables)
         return partition, mu
 
     def entropy(self, mu: np.ndarray) -> np.ndarray:
@@ -109,8 +109,9 @@ class Chain(Pairwise):
         from concordant.kernels.chains import sample
 
         labels = np.empty(self.n_nodes, np.int64)
-        behind = np.empty((self.longest, self.n_classes))
-        sample(*self._question(scores), behind, rng.random(self.n_nodes), labels)
+        k = self.n_classes
+        small, go = np.empty((3, k)), np.empty((self.longest, k, k))
+        sample(*self._question(scores), small, go, rng.random(self.n_nodes), labels)
         return labels
 
     def k_best(self, scores: np.ndarray, number: int) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from concordant.executor import SERIAL, Executor
 from concordant.structures.base import PartLoss, Structure
 
 
@@ -69,6 +70,9 @@ class Pairwise(Structure):
         tables = self.edge_counts if per_edge else np.ones(self.n_examples, np.int64)
         self.table_offsets = offsets_of(tables)
         self.node_weight = np.ones(self.n_nodes) if node_weight is None else node_weight
+        #: Pairs of labels (k, k) that no edge may have, True where forbidden; None for none.
+        self.forbidden: np.ndarray | None = None
+        self.executor: Executor = SERIAL
 
     @property
     @abstractmethod
@@ -78,6 +82,10 @@ class Pairwise(Structure):
     @abstractmethod
     def _some(self, chosen: np.ndarray, node_weight: np.ndarray) -> Pairwise:
         """The batch of these examples."""
+
+    @abstractmethod
+    def decode(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Labels of every node in the best answers (N,), and their scores (n,)."""
 
     # Layout.
 
@@ -121,6 +129,8 @@ class Pairwise(Structure):
     # The contract of a structure.
 
     def parts(self, target: Any) -> np.ndarray:
+        if isinstance(target, PartTarget):
+            return target.mu.copy()
         codes = np.concatenate([np.zeros(0, np.int64), *target])
         mu = np.zeros(len(self.empty()))
         self.nodes(mu)[np.arange(self.n_nodes), codes] = 1.0
@@ -150,7 +160,33 @@ class Pairwise(Structure):
                 (self.n_nodes * k + tables[:, None] * k * k + np.arange(k * k)).ravel(),
             ]
         )
-        return self._some(chosen, self.node_weight[nodes]), where
+        some = self._some(chosen, self.node_weight[nodes])
+        some.forbidden = self.forbidden
+        return some, where
+
+    def independent(self, share: np.ndarray) -> np.ndarray:
+        """Expected parts of nodes labelled independently, by these distributions (N, k)."""
+        mu = np.zeros(len(self.empty()))
+        self.nodes(mu)[...] = share
+        left, right = share[self.edges.T]
+        np.add.at(self.tables(mu), self.table_of_edge, left[:, :, None] * right[:, None, :])
+        return mu
+
+    def keep_only(self, scores: np.ndarray, rows: np.ndarray, codes: np.ndarray) -> None:
+        """Forbid, in place, every other label at these nodes."""
+        nodes = self.nodes(scores)
+        kept = nodes[rows, codes].copy()
+        nodes[rows] = -np.inf
+        nodes[rows, codes] = kept
+
+    def allowed(self, scores: np.ndarray) -> np.ndarray:
+        """The tables of these scores, with minus infinity at forbidden pairs."""
+        tables = self.tables(scores)
+        return tables if self.forbidden is None else np.where(self.forbidden, -np.inf, tables)
+
+    def maximum(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        labels, values = self.decode(scores)
+        return values, self.parts([labels])
 
     def codes_of(self, labels: np.ndarray) -> list[np.ndarray]:
         """Flat node labels as one array an example."""
@@ -159,6 +195,20 @@ class Pairwise(Structure):
     def loss(self, loss: Any) -> NodeCosts:
         """Accepts a cost matrix, or costs that are bound already."""
         return loss if isinstance(loss, NodeCosts) else NodeCosts(self, loss)
+
+
+class PartTarget:
+    """Answers that are not all known: in their place, the expected parts of each example."""
+
+    def __init__(self, structure: Pairwise, mu: np.ndarray):
+        self.structure, self.mu = structure, mu
+
+    def __len__(self) -> int:
+        return self.structure.n_examples
+
+    def __getitem__(self, rows: slice | np.ndarray) -> PartTarget:
+        some, where = self.structure.take(rows)
+        return PartTarget(some, self.mu[where])
 
 
 class NodeCosts(PartLoss):

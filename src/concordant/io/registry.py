@@ -1,0 +1,78 @@
+"""Which classes a model file may hold: key -> where the class is, one table.
+
+A file names keys only. What is imported is decided here, never by a file, so that loading one
+runs no code but the library's own. A key stays the same when its class moves.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+
+#: module -> classes; the class's name is its key.
+_MODULES: dict[str, tuple[str, ...]] = {
+    "concordant.estimators": ("Classifier", "OrdinalClassifier"),
+    "concordant.estimators.decisions": ("Rule",),
+    "concordant.estimators.kernels": ("Kernel", "Nystroem"),
+    "concordant.estimators.training": ("Start",),
+    "concordant.io.encoding": ("Column", "Standardise", "TableEncoder"),
+    "concordant.losses": ("Absolute", "Abstain", "CostMatrix", "Squared", "ZeroOne"),
+    "concordant.losses.labels": ("Among",),
+    "concordant.structures": ("LabelCosts",),
+    "concordant.surrogates": (
+        "Adversarial",
+        "AllThreshold",
+        "BinaryEncoded",
+        "CostOneVsAll",
+        "CostOneVsOne",
+        "Hinge",
+        "Hybrid",
+        "ImmediateThreshold",
+        "LeeLinWahba",
+        "Log",
+        "OneSidedRegression",
+        "OneVsRest",
+        "Quadratic",
+        "Reduction",
+        "RejectingCrammerSinger",
+        "RejectingOneVsRest",
+        "WestonWatkins",
+    ),
+    # What a model is usually chained with; their state is data only.
+    "sklearn.pipeline": ("Pipeline",),
+    "sklearn.preprocessing": (
+        "MaxAbsScaler",
+        "MinMaxScaler",
+        "Normalizer",
+        "RobustScaler",
+        "StandardScaler",
+    ),
+}
+
+KEYS: dict[str, str] = {name: module for module, names in _MODULES.items() for name in names}
+
+
+@cache
+def class_of(key: str) -> type:
+    """The class of this key; KeyError if there is none."""
+    return getattr(importlib.import_module(KEYS[key]), key)
+
+
+def key_of(kind: type) -> str | None:
+    """The key of exactly this class, subclasses excluded; None if it has none."""
+    key = kind.__name__
+    return key if key in KEYS and class_of(key) is kind else None
+
+
+def trusted_types() -> list[str]:
+    """Full names of the library's classes in fitted models, for ``skops.io.load(trusted=...)``.
+
+    Examples
+    --------
+    >>> "concordant.estimators.classifier.Classifier" in trusted_types()
+    True
+    """
+    classes = [class_of(key) for key in KEYS]
+    return sorted(
+        f"{c.__module__}.{c.__qualname__}" for c in classes if c.__module__.startswith("concordant")
+    )
