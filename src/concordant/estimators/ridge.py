@@ -14,9 +14,9 @@ from concordant.estimators.selection import CS, SelectingEstimator, best, consta
 from concordant.outputs import Decoder
 from concordant.outputs.features import (
     MOST_SUMMED,
+    CentreFeatures,
     Fourier,
     Gaussian,
-    Nystroem,
     Sums,
     conjugate_gradients,
     leverage_centres,
@@ -153,7 +153,7 @@ class RidgeEstimator(SelectingEstimator):
             rows = leverage_centres(kernel, examples.x, diagonal, C, count, rng)
         else:
             rows = np.sort(rng.permutation(n)[:count])
-        return Nystroem(kernel, examples.x[rows]), rows
+        return CentreFeatures(kernel, examples.x[rows]), rows
 
     # ---- choice of parameters ----
 
