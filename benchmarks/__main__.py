@@ -10,12 +10,12 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks import kernels, loss_trick, startup, surrogates, training
+from benchmarks import kernels, loss_trick, matchings, startup, surrogates, training
 from benchmarks.common import RESULTS
 
 BENCHMARKS = {
     module.BENCHMARK.name: module.BENCHMARK
-    for module in (surrogates, training, kernels, startup, loss_trick)
+    for module in (surrogates, training, kernels, matchings, loss_trick, startup)
 }
 INTRODUCTION = """# Benchmarks
 

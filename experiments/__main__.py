@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from experiments import (
+    chunking,
     hybrid_mixtures,
     hybrid_one_point,
     thesis_abstention,
@@ -23,12 +24,14 @@ from experiments.common import RESULTS, ROOT, DataMissing, Experiment, Options
 from experiments.latent import blood, clutter, mammals
 from experiments.loss_trick import digits, ranking, rates, robust
 from experiments.report import Report
+from experiments.tracking import timing
 
 EXPERIMENTS = {
     module.EXPERIMENT.name: module.EXPERIMENT
     for module in (
         hybrid_one_point,
         hybrid_mixtures,
+        chunking,
         thesis_figures,
         thesis_table2,
         thesis_ordinal,
@@ -41,6 +44,7 @@ EXPERIMENTS = {
         clutter,
         blood,
         tracking,
+        timing,
         word_alignment,
     )
 }

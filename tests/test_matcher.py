@@ -100,7 +100,10 @@ def test_objective_is_that_of_a_conic_program(route: str, alone: bool) -> None:
 
 def test_solvers_agree() -> None:
     X, y = make([(3, 3), (2, 3), (4, 4)], 3)
-    for route, solvers in (("adversarial", ("dual", "lbfgs")), ("hinge", ("dual", "block_frank_wolfe"))):
+    for route, solvers in (
+        ("adversarial", ("dual", "lbfgs")),
+        ("hinge", ("dual", "block_frank_wolfe")),
+    ):
         models = [
             cc.Matcher(surrogate=route, solver=solver, tol=1e-3, C=0.3, max_iter=3000).fit(X, y)
             for solver in solvers
@@ -175,7 +178,7 @@ def test_staying_alone_is_learned() -> None:
             assert (grid.sum(axis=1) <= 1 + 1e-9).all()
     assert cc.Matcher(unmatched=True).fit(*make(SIZES)).unmatched_ is not None
     assert cc.Matcher().fit(*make(SIZES)).unmatched_ is None
-    with pytest.raises(ValueError, match="unmatched=False, but in y row . of example"):
+    with pytest.raises(ValueError, match=r"unmatched=False, but in y row . of example"):
         cc.Matcher(unmatched=False).fit(X, y)
 
 

@@ -118,7 +118,7 @@ def work(unit: Unit, effort: Effort, folder: Path, origin: dict[str, Any]) -> di
         return stored
     plain, given = data.load(unit.train, effort.frames), sequence(unit.train, unit.form, effort)
     tuned = tune(unit, plain, given, effort)
-    strength = float(max(tuned, key=lambda key: (tuned[key], float(key))))
+    strength = float(max(tuned, key=lambda key: tuned[key]))  # the first, as the authors' script
     rows = spread(len(given.pairs), effort.trained_on)
     start = time.process_time()
     model = fit(
