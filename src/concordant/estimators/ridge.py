@@ -91,7 +91,7 @@ class RidgeEstimator(SelectingEstimator):
             raise ValueError("n_components needs the inputs, not a precomputed kernel")
         if self.approximation == "fourier" and self.kernel != "rbf":
             raise ValueError(f'approximation="fourier" is for kernel="rbf", not {self.kernel!r}')
-        if self.cv == "loo":
+        if self._leaves_one_out():
             raise ValueError('cv="loo" needs exact weights (n_components=None); try cv=5')
 
     def _input_dtype(self) -> Any:
