@@ -8,23 +8,39 @@ optimum that a conic solver finds by listing all answers.
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from concordant.losses import Matching as Prices
 from concordant.objective import Objective
 from concordant.penalty import Penalty
-from concordant.scorers import LinearScorer, Scorer
+from concordant.scorers import LinearScorer, PairwiseScorer, Scorer
+from concordant.scorers import PairScorer as PairsOf
 from concordant.solvers import DualAscent, Lbfgs, minimise
-from concordant.structures import Label, LabelCosts, PartLoss, Structure
+from concordant.structures import (
+    Assignments,
+    Graph,
+    Label,
+    LabelCosts,
+    NodeCosts,
+    PairPrices,
+    Pairwise,
+    PartLoss,
+    Structure,
+)
+from concordant.structures import Chain as PackedChain
 from concordant.surrogates import Adversarial, Hinge, Hybrid, Log, Route
 from concordant.surrogates.base import Surrogate
 from tests.reference import game_lp, solve_conic
+from tests.reference_assignments import listed_parts
 from tests.small_structures import Chain, ChainScorer, Matching, PairScorer
+from tests.small_structures import NodeCosts as SmallCosts
 
-STRUCTURES = ("label", "chain", "matching")
+STRUCTURES = ("label", "chain", "matching", "packed", "assignments", "graph")
 ROUTES = {"adversarial": Adversarial(), "log": Log(), "hinge": Hinge()}
 N = 4
 
@@ -57,10 +73,45 @@ def make_case(name: str) -> Case:
         x[:] = [rng.normal(size=(T, 2)) for T in lengths]
         y[:] = [rng.integers(0, 3, T) for T in lengths]
         return Case(chain, ChainScorer(x, 3), y, chain.loss(costs), chain.enumerate())
+    if name == "packed":  # the library's own chains, with features of edges
+        lengths = np.array([3, 1, 2, 3])
+        packed = PackedChain(lengths, 3, per_edge=True, node_weight=rng.uniform(0.5, 1.5, 9))
+        y = np.empty(N, object)
+        y[:] = [rng.integers(0, 3, T) for T in lengths]
+        edge_scorer = PairwiseScorer(rng.normal(size=(9, 2)), packed, rng.normal(size=(5, 1)))
+        return Case(packed, edge_scorer, y, packed.loss(costs), every_labelling(packed))
+    if name == "assignments":  # partial, ragged, with a forbidden pair and an example without rows
+        n, m = np.array([2, 3, 0, 1]), np.array([3, 2, 2, 1])
+        forbidden = np.zeros((3, 2), bool)
+        forbidden[0, 1] = True
+        batch = Assignments(n, m, True, [None, forbidden, None, None])
+        pairs = PairsOf(rng.normal(size=(batch.places.pairs.size, 4)), batch)
+        prices = PairPrices.of(batch, Prices(miss=0.5, false=2.0))
+        y = batch.table([[1, -1], [0, -1, 1], [], [0]])
+        one_by_one = [batch.take(slice(i, i + 1))[0] for i in range(N)]
+        return Case(batch, pairs, y, prices, [listed_parts(one) for one in one_by_one])
+    if name == "graph":  # forests: a path, a single node, two in one, and a pair linked twice
+        edges = np.array([[0, 1], [2, 1], [5, 4], [5, 6], [7, 8], [8, 7]])
+        weight = rng.uniform(0.5, 1.5, 9)
+        graph = Graph([3, 1, 3, 2], 3, edges, [2, 0, 2, 2], per_edge=True, node_weight=weight)
+        y = np.empty(N, object)
+        y[:] = [rng.integers(0, 3, T) for T in graph.lengths]
+        edge_scorer = PairwiseScorer(rng.normal(size=(9, 2)), graph, rng.normal(size=(6, 1)))
+        return Case(graph, edge_scorer, y, graph.loss(costs), every_labelling(graph))
     matching = Matching(N, 3)
     y = np.array([rng.permutation(3) for _ in range(N)])
     scorer = PairScorer(rng.normal(size=(N, 9, 4)))
     return Case(matching, scorer, y, matching.loss("hamming"), matching.enumerate())
+
+
+def every_labelling(chain: Pairwise) -> list[np.ndarray]:
+    """All answers of each example, one a row."""
+    tables = []
+    for i, T in enumerate(chain.lengths):
+        one, _ = chain.take(slice(i, i + 1))
+        paths = product(range(chain.n_classes), repeat=int(T))
+        tables.append(np.array([one.parts([np.array(y)]) for y in paths]))
+    return tables
 
 
 def listed(case: Case, i: int, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
@@ -162,12 +213,16 @@ def test_plain_question_agrees_with_listing(name: str, route: str) -> None:
 
 def bind(case: Case, route: str) -> Route:
     """As the library does: compiled on labels."""
-    loss = case.loss.costs if isinstance(case.structure, Chain | Label) else "hamming"  # type: ignore
+    loss: Any = "hamming"
+    if isinstance(case.loss, PairPrices):
+        loss = case.loss
+    elif isinstance(case.loss, LabelCosts | NodeCosts | SmallCosts):
+        loss = case.loss.costs
     return ROUTES[route].bind(case.structure, loss)
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-3, 1e4])
-@pytest.mark.parametrize("name", ["chain", "matching"])
+@pytest.mark.parametrize("name", ["chain", "matching", "packed", "graph"])
 def test_double_oracle_closes_its_gap_at_any_scale(name: str, scale: float) -> None:
     case, rng = make_case(name), np.random.default_rng(4)
     scores = scale * random_scores(case, rng)

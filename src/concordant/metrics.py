@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.metrics import make_scorer as sklearn_make_scorer
 
 from concordant.losses import LabelLoss, find_loss
 
@@ -100,8 +101,9 @@ def mean_loss(
         Predicted labels, or other actions of the loss.
     loss : str or loss, default="zero_one"
     labels : array-like, default=None
-        All classes. Ordered losses take ranks from their sorted order. By default the labels
-        that occur in `y_true`, and for plain label losses in `action`.
+        All classes, in their order: ordered losses take ranks from it. By default the labels
+        that occur in `y_true`, and for plain label losses in `action`, sorted. A grade that
+        occurs in neither is then no step between its neighbours.
     sample_weight : array-like of shape (n,), default=None
 
     Examples
@@ -119,18 +121,16 @@ def mean_loss(
     if len(y_true) == 0:
         raise ValueError("there are no predictions to score")
     check_labels(y_true, "y_true")
-    labels = (
-        _labels(y_true, action, loss) if labels is None else np.unique(_column(labels, "labels"))
-    )
+    labels = _labels(y_true, action, loss) if labels is None else _distinct(labels)
     return weighted_mean(action_costs(y_true, action, loss, labels), sample_weight)
 
 
 def _labels(y_true: np.ndarray, action: np.ndarray, loss: LabelLoss) -> np.ndarray:
     """Classes as far as they can be seen: an action that the loss does not know is a label, if
     it could be one."""
-    named = getattr(loss, "label_names", None)
-    if named is not None and named() is not None:
-        return np.unique(np.asarray(named()))
+    named = loss.label_names()
+    if named is not None:
+        return _column(named, "labels")
     seen = np.unique(y_true)
     actions = {_key(a) for a in loss.resolve(seen)[1].tolist()}
     kind = (str, bytes) if isinstance(seen.tolist()[0], (str, bytes)) else numbers.Real
@@ -139,8 +139,37 @@ def _labels(y_true: np.ndarray, action: np.ndarray, loss: LabelLoss) -> np.ndarr
     return np.unique(np.array(seen.tolist() + extra)) if extra else seen
 
 
+def _distinct(labels: Any) -> np.ndarray:
+    labels = _column(labels, "labels")
+    if len(set(labels.tolist())) < len(labels):
+        raise ValueError(f"labels names one of its labels twice: {labels.tolist()}")
+    return labels
+
+
+def known_labels(classes: np.ndarray, y: np.ndarray, loss: LabelLoss) -> np.ndarray:
+    """All labels of the loss if it names them, else the classes of a model, among which those
+    of `y` that it lacks are sorted if they can be."""
+    named = loss.label_names()
+    if named is not None:
+        return _column(named, "labels")
+    known = set(classes.tolist())
+    numeric = y.dtype.kind in "biuf"
+    if known.issuperset(y.tolist()) or not _is_sorted(classes):
+        return classes
+    if numeric != (classes.dtype.kind in "biuf"):
+        return classes
+    return np.unique(np.concatenate([classes, y]))
+
+
+def _is_sorted(classes: np.ndarray) -> bool:
+    return bool(np.array_equal(classes, np.unique(classes)))
+
+
 def make_scorer(loss: Any = "zero_one", **kwargs: Any) -> Any:
     """A scikit-learn scorer: minus the mean loss, so that larger is better.
+
+    Labels have the order and number that the scored model knows (``classes_``), so that a fold
+    without one of the grades prices the others as `score` does.
 
     Examples
     --------
@@ -154,6 +183,80 @@ def make_scorer(loss: Any = "zero_one", **kwargs: Any) -> Any:
     >>> bool(scores.mean() > -0.1)
     True
     """
-    from sklearn.metrics import make_scorer as sklearn_make_scorer
+    return _LossScorer(mean_loss, -1, {"loss": find_loss(loss), **kwargs}, "predict")
 
-    return sklearn_make_scorer(mean_loss, greater_is_better=False, loss=find_loss(loss), **kwargs)
+
+class _LossScorer(type(sklearn_make_scorer(mean_loss))):  # type: ignore[misc]
+    """scikit-learn's scorer, told the classes of the model that it scores."""
+
+    def _score(
+        self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **kwargs: Any
+    ) -> float:
+        classes = getattr(estimator, "classes_", None)
+        if classes is not None and "labels" not in {**self._kwargs, **kwargs}:
+            y = _column(y_true, "y_true")
+            kwargs["labels"] = known_labels(np.asarray(classes), y, self._kwargs["loss"])
+        return float(super()._score(method_caller, estimator, X, y_true, **kwargs))
+
+
+class PhraseScores(NamedTuple):
+    """Accuracy of labels; precision, recall and F1 of phrases."""
+
+    accuracy: float
+    precision: float
+    recall: float
+    f1: float
+
+
+def phrase_scores(y_true: Any, y_pred: Any) -> PhraseScores:
+    """Precision, recall and F1 of whole phrases, by the rule of the CoNLL shared tasks.
+
+    Labels are "O", "B-type" and "I-type" (also "E-", "S-"; types may be missing). A phrase counts
+    if its first and last token and its type are right. An "I-" begins one after "O" or another
+    type.
+
+    Parameters
+    ----------
+    y_true, y_pred : lists of sequences of labels
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> cc.metrics.phrase_scores([["B-NP", "I-NP", "O"]], [["B-NP", "I-NP", "B-NP"]])
+    PhraseScores(accuracy=0.66..., precision=0.5, recall=1.0, f1=0.66...)
+    """
+    if len(y_true) != len(y_pred):
+        raise ValueError(f"y_true has {len(y_true)} sequences, y_pred has {len(y_pred)}")
+    right = tokens = hits = wanted = found = 0
+    for i, (true, pred) in enumerate(zip(y_true, y_pred)):
+        true, pred = [str(label) for label in true], [str(label) for label in pred]
+        if len(true) != len(pred):
+            raise ValueError(
+                f"sequence {i} has {len(true)} labels in y_true, {len(pred)} in y_pred"
+            )
+        right += sum(a == b for a, b in zip(true, pred))
+        tokens += len(true)
+        ours, theirs = phrases(true), phrases(pred)
+        wanted, found, hits = wanted + len(ours), found + len(theirs), hits + len(ours & theirs)
+    precision, recall = hits / found if found else 0.0, hits / wanted if wanted else 0.0
+    both = precision + recall
+    f1 = 2.0 * precision * recall / both if both else 0.0
+    return PhraseScores(right / tokens if tokens else 0.0, precision, recall, f1)
+
+
+def phrases(labels: list[str]) -> set[tuple[str, int, int]]:
+    """Type, first and last position of each phrase of a sequence."""
+    out = set()
+    begin, before, kind_before = -1, "O", ""
+    for t, label in enumerate([*labels, "O"]):
+        tag, _, kind = label.partition("-")
+        inside = begin >= 0
+        if inside and (tag in "OBS" or before in "ES" or kind != kind_before):
+            out.add((kind_before, begin, t - 1))
+            inside = False
+        if tag != "O" and not inside:
+            begin = t
+        elif tag == "O":
+            begin = -1
+        before, kind_before = tag, kind
+    return out

@@ -46,14 +46,15 @@ class Bounds(NamedTuple):
 class Loss(NamedTuple):
     """The sum over examples at given scores.
 
-    Its (smoothed) value, its gradient in the scores, an upper bound on the unsmoothed value, and
-    the first term of the dual at the maximisers.
+    Its (smoothed) value, its gradient in the scores, an upper bound on the unsmoothed value, the
+    first term of the dual at the maximisers, and what smoothing may have changed.
     """
 
     value: float
     residual: np.ndarray
     upper: float
     gain: float
+    blur: float
 
 
 class Vector:
@@ -93,6 +94,7 @@ class DualState:
     rest: np.ndarray
     quiet: np.ndarray
     cache: np.ndarray | None = field(default=None, repr=False)
+    gaps: np.ndarray | None = field(default=None, repr=False)
 
 
 class Objective:
@@ -133,18 +135,22 @@ class Objective:
         self.executor = executor
         self.n_examples = scorer.n_examples
         self.smooth = route.surrogate.smooth
+        #: Smoothing is by entropy and has no centre.
+        self.entropic = route.entropic
         #: The penalty is the square of a norm, so that quasi-Newton methods may be used.
         self.ridge = self.penalty.l1 == 0.0
         self.has_intercept = scorer.free(scorer.start()).size > 0
         norms = scorer.square_norms()
         self._norms = norms
+        #: Block steps run in a compiled loop, not one example at a time.
+        self.compiled = getattr(route, "block", None) is not None
         #: Strength of a block step against the scores that matter: how slowly the dual moves.
         self.stiffness = float(np.mean(self.weight * norms)) / self.route.scale
-        #: Typical size of a difference of scores that matters: the largest cost.
+        #: Typical size of a difference of scores that matters, over that of mu.
         self.scale = self.route.scale
         #: Typical size of the objective: what it costs to be wrong everywhere.
         with np.errstate(over="ignore"):
-            self.size = float(self.weight.sum()) * self.scale
+            self.size = float(self.weight.sum()) * route.size
         self._pull = scorer.pull(norms) if self.has_intercept else 0.0
 
     # Primal. Scores and their transpose are sums over chunks of data (see `Scorer.pieces`);
@@ -153,6 +159,12 @@ class Objective:
     def start(self) -> np.ndarray:
         """Weights of zero."""
         return self.scorer.start()
+
+    def unpenalised(self) -> np.ndarray:
+        """Which weights are intercepts."""
+        mask = np.zeros(self.scorer.start().shape, dtype=bool)
+        self.scorer.free(mask)[...] = True
+        return mask
 
     def vector(self, weights: np.ndarray) -> Vector:
         """Weights together with their image under the penalty's inner product."""
@@ -177,12 +189,15 @@ class Objective:
         attained = upper
         if strength or not route.exact:
             attained = bonus + structure.dot(scores, mu)
-        if strength:
+        if strength and not route.entropic:
             away = mu if centre is None else mu - centre
             attained = attained - 0.5 * strength * structure.dot(away, away)
+        above, value = float(c @ (upper + rest)), float(c @ (attained + rest))
+        blur = above - value
         gain = float(c @ (bonus + constant))
         residual = structure.scale(c, route.residual(mu, self.target))
-        return Loss(float(c @ (attained + rest)), residual, float(c @ (upper + rest)), gain)
+        # By entropy, the smoothed value is itself the upper bound.
+        return Loss(above if route.entropic else value, residual, above, gain, blur)
 
     def pullback(self, loss: Loss) -> Vector:
         """Gradient of the sum over examples, and minus the dual weights of its maximisers."""
@@ -310,6 +325,46 @@ class Objective:
             scorer.free(change)[...] *= self._pull
             state.weights += change
 
+    # Dual: steps towards a best answer, for methods that ask for nothing else.
+
+    def block_start(self, weights: np.ndarray | None = None) -> DualState:
+        """`dual_start`, with each example's bonus in the cache; a lower bound once it moves."""
+        if self.has_intercept or self.penalty.l1:
+            raise ValueError(
+                "solver='block_frank_wolfe' is for a ridge without intercepts; use 'dual' or "
+                "'lbfgs'"
+            )
+        state = self.dual_start(weights)
+        state.cache = self.route.bonus(state.mu, self.target, self.loss_weight).copy()
+        state.gaps = np.full(self.n_examples, np.inf)
+        return state
+
+    def block_pass(self, state: DualState, order: np.ndarray) -> None:
+        """A Frank-Wolfe step of exact length on each example in `order`; notes their gaps."""
+        route, c, bonuses, gaps = self.route, self.weight, state.cache, state.gaps
+        assert bonuses is not None
+        assert gaps is not None
+        for i in order:
+            rows = slice(int(i), int(i) + 1)
+            scorer = self.scorer.take(rows)
+            one, where = route.take(rows)
+            scores = scorer.scores(self.primal_weights(state))
+            _, vertex, bonus = one.solve(scores, self.target[rows], self.loss_weight[rows])
+            away = vertex - state.mu[where]
+            gap = float(one.structure.dot(scores, away)[0] + bonus[0] - bonuses[i])
+            gaps[i] = c[i] * max(gap, 0.0)
+            change = scorer.pullback(c[i] * away)
+            bend = float(np.vdot(change, change)) / self.penalty.l2
+            step = min(1.0, gaps[i] / bend) if bend > 0.0 else float(gap > 0.0)
+            state.mu[where] += step * away
+            state.weights -= step * change
+            bonuses[i] += step * (bonus[0] - bonuses[i])
+
+    def block_bounds(self, state: DualState) -> tuple[np.ndarray, float, float]:
+        """The state's weights, the primal value there, and the dual value at its point."""
+        weights = self.primal_weights(state)
+        return weights, *self.bounds(weights, state.mu)
+
     def primal_weights(self, state: DualState) -> np.ndarray:
         """The weights W of a dual state."""
         if not self.penalty.l1 and self.penalty.l2 == 1.0:
@@ -403,18 +458,26 @@ class Objective:
         """The (smoothed) maximisers mu at these scores."""
         return self.route.solve(scores, self.target, self.loss_weight, strength, centre).mu
 
+    def dual_at(
+        self, scores: np.ndarray, strength: float = 0.0, centre: np.ndarray | None = None
+    ) -> tuple[np.ndarray, float]:
+        """The (smoothed) maximisers at these scores and the dual value near them."""
+        _, mu, bonus = self.route.solve(scores, self.target, self.loss_weight, strength, centre)
+        return mu, self.dual(mu, bonus if self.route.entropic else None)
+
     def bounds_at(self, weights: np.ndarray) -> Bounds:
         """Primal value at `weights`, and the dual value at the maximisers there."""
         scores = self.scorer.scores(weights)
-        return Bounds(self.primal(weights, scores), self.dual(self.dual_point(scores)))
+        return Bounds(self.primal(weights, scores), self.dual_at(scores)[1])
 
-    def dual(self, mu: np.ndarray) -> float:
-        """The dual value near `mu`, at a feasible point."""
+    def dual(self, mu: np.ndarray, bonus: np.ndarray | None = None) -> float:
+        """The dual value near `mu`, at a feasible point; `bonus` is a bound of mu's, if known."""
         if self.has_intercept:
-            mu = self.route.surrogate.balance(mu, self.target, self.weight, self.loss_weight)
+            mu, bonus = self.route.balance(mu, bonus, self.target, self.weight, self.loss_weight)
         if self.penalty.l2 == 0.0:
-            mu = self._shrink_to_feasible(mu)
-        bonus = self.route.bonus(mu, self.target, self.loss_weight)
+            mu, bonus = self._shrink_to_feasible(mu), None
+        if bonus is None:
+            bonus = self.route.bonus(mu, self.target, self.loss_weight)
         gain = float(self.weight @ (bonus + self.route.constant(self.loss_weight)))
         return gain - self.scorer.conjugate_value(self.penalty, self.dual_weights(mu))
 

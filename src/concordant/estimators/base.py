@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from concordant.estimators.data import Sample, features, training_data
+from concordant.estimators.data import Sample, features, label_order, training_data
 from concordant.estimators.decisions import LabelDecisions, Rule
 from concordant.estimators.kernels import Kernel, Nystroem, check_gram, check_overflow
 from concordant.estimators.parameters import Parameters, check_parameters
@@ -20,6 +20,7 @@ from concordant.estimators.training import (
     solve,
 )
 from concordant.executor import Executor
+from concordant.losses import LabelLoss
 from concordant.objective import Objective
 from concordant.scorers import KernelScorer, LinearScorer, Scorer
 from concordant.solvers import Result
@@ -107,7 +108,7 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
             parameters = check_parameters(self)
             start = getattr(self, "_start", None) if self.warm_start else None
             self._forget()
-            order = self._order(y)
+            order = self._order(y, parameters.loss)
             sample, self.classes_ = training_data(self, X, y, sample_weight, loss_weight, order)
             if order is not None:
                 parameters = parameters.on_order(order)
@@ -126,9 +127,11 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
                 self._store(objective, result, sample, parameters, costs)
         return self
 
-    def _order(self, y: Any) -> list[Any] | None:
+    def _order(self, y: Any, loss: LabelLoss) -> list[Any] | None:
         """All labels there can be, in their order; None for those that occur, sorted."""
-        return None
+        if not loss.ordered:
+            return None
+        return label_order(y, "use an ordered categorical, or OrdinalClassifier(categories=...)")
 
     def _forget(self) -> None:
         """Drop what an earlier fit left."""

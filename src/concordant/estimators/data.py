@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,6 +78,43 @@ def _encode(
     codes = np.zeros(len(y), dtype=np.int64)
     codes[used] = used_codes
     return classes, codes
+
+
+def label_order(y: Any, advice: str, categories: Any = None) -> list[Any] | None:
+    """All labels in the order given, or declared by y as an ordered categorical (pandas) or an
+    enum (polars). None for numbers, which ascend, and for strings, with a warning that ends in
+    `advice`."""
+    labels = np.asarray(y)
+    if labels.ndim == 1 and labels.dtype.kind == "O":
+        check_labels(labels, "y")
+    if categories is not None:
+        return _check_categories(categories)
+    own = getattr(getattr(y, "dtype", None), "categories", None)
+    if own is not None and getattr(y.dtype, "ordered", True):
+        return _check_categories(own)
+    if labels.ndim == 1 and labels.size and isinstance(labels.tolist()[0], (str, bytes)):
+        warnings.warn(
+            "string labels have no order of their own and are ordered alphabetically: "
+            f"{', '.join(map(str, np.unique(labels.astype(str))[:20]))}; {advice}",
+            UserWarning,
+            stacklevel=4,  # where `fit` was called
+        )
+    return None
+
+
+def _check_categories(categories: Any) -> list[Any]:
+    """Labels in their order, each once."""
+    if isinstance(categories, (str, bytes)) or not hasattr(categories, "__iter__"):
+        raise TypeError(f"categories must be a sequence of labels, got {categories!r}")
+    names = np.asarray(categories).tolist() if hasattr(categories, "dtype") else list(categories)
+    if hasattr(categories, "to_list"):
+        names = categories.to_list()
+    if not names:
+        raise ValueError("categories is empty")
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise ValueError(f"categories names {twice[0]!r} twice")
+    return names
 
 
 def features(estimator: Any, X: Any) -> Any:

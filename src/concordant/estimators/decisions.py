@@ -89,28 +89,16 @@ class LabelDecisions:
         Labels that training did not see count where the loss can price them: always under the
         named losses, under a cost matrix if its columns are named.
         """
-        from concordant.metrics import action_costs, check_labels, weighted_mean
+        from concordant.metrics import action_costs, check_labels, known_labels, weighted_mean
 
         predicted, y = self.predict(X), column_or_1d(y, warn=True)
         check_consistent_length(predicted, y)
         check_labels(y, "y")
-        labels = self._known_labels(y)
+        labels = known_labels(self.classes_, y, self._rule.loss)
         largest = float(self._rule.loss.resolve(labels)[0].max())
         each = action_costs(y, predicted, self._rule.loss, labels)
         mean = weighted_mean(each, sample_weight)
         return 1.0 - mean / largest if largest > 0.0 else 1.0
-
-    def _known_labels(self, y: np.ndarray) -> np.ndarray:
-        """All labels of the loss if it names them, else those of training and of `y`."""
-        named = getattr(self._rule.loss, "label_names", None)
-        if named is not None and named() is not None:
-            return np.unique(np.asarray(named()))
-        known = set(self.classes_.tolist())
-        new = [label for label in np.unique(y).tolist() if label not in known]
-        numeric = y.dtype.kind in "biuf"
-        if not new or numeric != (self.classes_.dtype.kind in "biuf"):
-            return self.classes_
-        return np.unique(np.concatenate([self.classes_, np.array(new)]))
 
     def consistency(self, X: Any = None) -> str:
         """Whether enough data would give the best decision under this loss, and when.

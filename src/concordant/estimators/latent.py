@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from concordant.estimators.bags import as_bags, as_labels, check_latent
 from concordant.estimators.parameters import check_number
-from concordant.estimators.progress import close, reporter
+from concordant.estimators.progress import Progress
 from concordant.estimators.structured import StructuredEstimator, check_examples, object_array
 from concordant.estimators.training import all_or_nothing, one_blas_thread
 from concordant.executor import Executor
@@ -183,7 +183,8 @@ class LatentClassifier(StructuredEstimator):
         self, X: Any, y: Any, weight: Any, loss_weight: Any, latent: Any, executor: Executor
     ) -> None:
         route, loss = find_latent_route(self.surrogate), find_pair_loss(self.loss)
-        settings = self._settings()
+        progress = Progress(self.verbose)
+        settings = self._settings(progress)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_init)
         X, y = check_examples(X, y)
         bags, labels = as_bags(X), as_labels(y)
@@ -202,11 +203,11 @@ class LatentClassifier(StructuredEstimator):
         try:
             fits = descend(route, examples, settings, self.n_init, self.init, seeds, previous)
         finally:
-            close(self.verbose)
+            progress.close()
         self._route, self._loss, self.classes_ = route, loss, classes
         self._store(fits, used, len(bags), examples)
 
-    def _settings(self) -> Settings:
+    def _settings(self, progress: Progress) -> Settings:
         check_number("C", self.C, lambda v: 0 < v < np.inf, "finite and > 0")
         check_number("tol", self.tol, lambda v: 0 < v < np.inf, "finite and > 0")
         check_number("max_iter", self.max_iter, lambda v: v >= 1, ">= 1", integer=True)
@@ -221,7 +222,7 @@ class LatentClassifier(StructuredEstimator):
             max_iter=self.max_iter,
             inner=solver,
             self_paced=bool(self.self_paced),
-            report=reporter(self.verbose),
+            report=progress,
         )
 
     def _previous(self, classes: np.ndarray, examples: Examples) -> np.ndarray | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from concordant.estimators.base import LabelClassifier
-from concordant.estimators.data import Sample
-from concordant.metrics import check_labels
+from concordant.estimators.data import Sample, label_order
+from concordant.losses import LabelLoss
 from concordant.scorers import Scorer, ThresholdScorer
 
 
@@ -131,24 +130,8 @@ class OrdinalClassifier(LabelClassifier):
         tags.classifier_tags.poor_score = True  # one direction cannot tell blobs apart
         return tags
 
-    def _order(self, y: Any) -> list[Any] | None:
-        labels = np.asarray(y)
-        if labels.ndim == 1 and labels.dtype.kind == "O":
-            check_labels(labels, "y")
-        if self.categories is not None:
-            return _check_categories(self.categories)
-        own = getattr(getattr(y, "dtype", None), "categories", None)
-        if own is not None and getattr(y.dtype, "ordered", True):
-            return _check_categories(own)
-        if labels.ndim == 1 and labels.size and isinstance(labels.tolist()[0], (str, bytes)):
-            warnings.warn(
-                "string labels have no order of their own and are ordered alphabetically: "
-                f"{', '.join(map(str, np.unique(labels.astype(str))[:20]))}; pass categories= "
-                "or an ordered categorical",
-                UserWarning,
-                stacklevel=3,  # where `fit` was called
-            )
-        return None
+    def _order(self, y: Any, loss: LabelLoss) -> list[Any] | None:
+        return label_order(y, "pass categories= or an ordered categorical", self.categories)
 
     def _scorer(self, sample: Sample, columns: int, seed: int) -> Scorer:
         if columns != len(self.classes_):
@@ -169,18 +152,3 @@ class OrdinalClassifier(LabelClassifier):
     def _complete(self, products: np.ndarray) -> np.ndarray:
         k = len(self._offsets)
         return products[:, None] * (np.arange(k) - 0.5 * (k - 1)) + self._offsets
-
-
-def _check_categories(categories: Any) -> list[Any]:
-    """Labels in their order, each once."""
-    if isinstance(categories, (str, bytes)) or not hasattr(categories, "__iter__"):
-        raise TypeError(f"categories must be a sequence of labels, got {categories!r}")
-    names = np.asarray(categories).tolist() if hasattr(categories, "dtype") else list(categories)
-    if hasattr(categories, "to_list"):
-        names = categories.to_list()
-    if not names:
-        raise ValueError("categories is empty")
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
-        raise ValueError(f"categories names {twice[0]!r} twice")
-    return names

@@ -35,16 +35,16 @@ class Parameters(NamedTuple):
 
 def check_parameters(given: Any) -> Parameters:
     """The estimator's constructor arguments as objects, or an error that names the bad one."""
-    check_number("C", given.C, lambda v: 0 < v < np.inf, "finite and > 0")
-    check_number("tol", given.tol, lambda v: 0 <= v < np.inf, "finite and >= 0")
-    check_number("max_iter", given.max_iter, lambda v: v >= 1, ">= 1", integer=True)
+    _check_training(given)
     check_number("degree", given.degree, np.isfinite, "finite")
     check_number("coef0", given.coef0, np.isfinite, "finite")
-    if given.n_jobs is not None:
-        check_number("n_jobs", given.n_jobs, bool, "other than 0 (None: all cores)", integer=True)
     if given.n_components is not None:
         check_number("n_components", given.n_components, lambda v: v >= 1, ">= 1", integer=True)
     check_name(given.kernel)
+    if given.kernel == "poly" and (given.degree < 1 or given.degree % 1):
+        raise ValueError(f"the polynomial kernel needs a whole degree >= 1, got {given.degree!r}")
+    if not isinstance(given.gamma, str):
+        check_number("gamma", given.gamma, lambda v: 0 < v < np.inf, "finite and > 0")
     if given.n_components is not None and given.kernel == "precomputed":
         raise ValueError("n_components needs the features, not a precomputed kernel")
     surrogate, training_loss = find_surrogate(given.surrogate, given.loss)
@@ -53,12 +53,46 @@ def check_parameters(given: Any) -> Parameters:
         clone(surrogate),
         clone(find_loss(training_loss)),
         clone(find_loss(given.loss)),
-        _check_penalty(given),
+        check_penalty(given),
         seed,
     )
 
 
-def _check_penalty(given: Any) -> Penalty:
+class NodeParameters(NamedTuple):
+    """The same for labellers of nodes."""
+
+    surrogate: Surrogate
+    training_loss: LabelLoss
+    loss: LabelLoss
+    seed: int
+
+
+def check_node_parameters(given: Any) -> NodeParameters:
+    """Constructor arguments of a labeller of nodes as objects, or an error."""
+    _check_training(given)
+    surrogate, training_loss = find_surrogate(given.surrogate, given.loss)
+    if type(surrogate).maximise is Surrogate.maximise:
+        raise ValueError(
+            f"the {surrogate.name!r} route is defined for labels only; "
+            "use 'adversarial', 'log', 'hinge' or 'hybrid' here"
+        )
+    seed = int(check_random_state(given.random_state).randint(2**31 - 1))
+    loss = clone(find_loss(given.loss))
+    return NodeParameters(clone(surrogate), clone(find_loss(training_loss)), loss, seed)
+
+
+def _check_training(given: Any) -> None:
+    for name in ("fit_intercept", "warm_start", "verbose"):
+        check_flag(name, getattr(given, name, False))
+    check_number("C", given.C, lambda v: 0 < v < np.inf, "finite and > 0")
+    check_number("tol", given.tol, lambda v: 0 <= v < np.inf, "finite and >= 0")
+    check_number("max_iter", given.max_iter, lambda v: v >= 1, ">= 1", integer=True)
+    if given.n_jobs is not None:
+        check_number("n_jobs", given.n_jobs, bool, "other than 0 (None: all cores)", integer=True)
+
+
+def check_penalty(given: Any) -> Penalty:
+    """The penalty by its name, or an error; a kernel has its own norm and no lasso."""
     if not isinstance(given.penalty, str) or given.penalty not in RATIOS:
         raise ValueError(
             f"unknown penalty {given.penalty!r}; names are {', '.join(sorted(RATIOS))}"
@@ -75,8 +109,14 @@ def _check_penalty(given: Any) -> Penalty:
     return Penalty(1.0 - ratio, ratio)
 
 
+def check_flag(name: str, value: Any) -> None:
+    """True, False, or a whole number as `verbose` may be."""
+    if not isinstance(value, (bool, np.bool_, numbers.Integral)):
+        raise TypeError(f"{name} must be a bool or a whole number, got {value!r}")
+
+
 def check_number(name: str, value: Any, allowed: Any, words: str, integer: bool = False) -> None:
-    """A number (not a bool) for which `allowed` holds, or an error with the `words`."""
+    """A constructor argument is a number, and an allowed one, or an error that names it."""
     kind = numbers.Integral if integer else numbers.Real
     if not isinstance(value, kind) or isinstance(value, bool):
         noun = "an integer" if integer else "a number"

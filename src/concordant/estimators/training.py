@@ -12,11 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from concordant.estimators.data import Sample
 from concordant.estimators.parameters import Parameters
-from concordant.estimators.progress import close, reporter
+from concordant.estimators.progress import Progress
 from concordant.executor import Executor
 from concordant.objective import Objective
 from concordant.scorers import Scorer
-from concordant.solvers import Result, find_solver, minimise
+from concordant.solvers import BrokenCertificate, Result, find_solver, minimise
 from concordant.structures import LabelCosts
 from concordant.surrogates import LabelRoute
 
@@ -56,30 +56,49 @@ def build_objective(
     return objective
 
 
-def solve(given: Any, objective: Objective, start: Start | None, seed: int) -> Result:
-    """Minimise with the solver and the stopping rule asked for; warn if that rule is not met."""
+def solve(
+    given: Any, objective: Objective, start: Start | None, seed: int, solver: str | None = None
+) -> Result:
+    """Minimise with the solver (default: `given`'s own) and the stopping rule asked for."""
     weights, mu = None, None
     if start is not None and start.weights.shape == objective.start().shape:
         weights = start.weights
         # A dual point is one of certain answers under a certain route and loss only.
         if start.mu is not None and _same(start.problem, problem_of(objective)):
             mu = start.mu.copy()
+    found = find_solver(solver or given.solver, objective, mu)
+    return run_solver(given, found, objective, weights, seed)
+
+
+def run_solver(
+    given: Any, solver: Any, objective: Any, weights: np.ndarray | None, seed: int
+) -> Result:
+    """Minimise by the stopping rule asked for; warn if it is not met."""
+    progress = Progress(given.verbose)
     try:
         result = minimise(
-            find_solver(given.solver, objective, mu),
+            solver,
             objective,
             weights,
             tol=given.tol,
             max_iter=given.max_iter,
             random_state=seed,
-            report=reporter(given.verbose),
+            report=progress,
         )
+    except BrokenCertificate as error:
+        raise _no_certificate(given, error) from error
     finally:
-        close(given.verbose)
+        progress.close()
     if not (np.isfinite(result.objective) and np.isfinite(result.weights).all()):
         raise _overflow(objective)
-    _warn(result)
+    warn_of(result)
     return result
+
+
+def _no_certificate(given: Any, error: BrokenCertificate) -> ValueError:
+    if given.kernel is not None:
+        return ValueError(f"the kernel is not positive semidefinite: {error}")
+    return ValueError(f"training loses its precision ({error}); scale the features or the weights")
 
 
 def _overflow(objective: Objective) -> ValueError:
@@ -102,7 +121,8 @@ def _same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     return a[0] == b[0] and all(np.array_equal(x, y) for x, y in zip(a[1:], b[1:]))
 
 
-def _warn(result: Result) -> None:
+def warn_of(result: Result) -> None:
+    """Warn if training stopped before its tolerance was met."""
     if result.reason == "tol":
         return
     if result.reason == "interrupted":
@@ -116,7 +136,7 @@ def _warn(result: Result) -> None:
             f"{result.gap:.3g} at objective {result.objective:.6g}; raise max_iter or tol, "
             "scale the features, or lower C"
         )
-    warnings.warn(message, ConvergenceWarning, stacklevel=4)  # where `fit` was called
+    warnings.warn(message, ConvergenceWarning, stacklevel=5)  # where `fit` was called
 
 
 def one_blas_thread() -> Any:

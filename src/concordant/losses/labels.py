@@ -34,6 +34,9 @@ def _rank_distance(n_classes: int) -> np.ndarray:
 class Absolute(LabelLoss):
     """Distance ``|i - j|`` between the ranks of two ordered labels.
 
+    Numbers rank as they ascend, ordered categoricals as they say; strings alphabetically, unless
+    `OrdinalClassifier` is given their ``categories``.
+
     Examples
     --------
     >>> import concordant as cc
@@ -41,12 +44,16 @@ class Absolute(LabelLoss):
     array([2., 0.])
     """
 
+    ordered = True
+
     def matrix(self, n_classes: int) -> np.ndarray:
         return _rank_distance(n_classes)
 
 
 class Squared(LabelLoss):
     """Squared distance ``(i - j)**2`` between the ranks of two ordered labels."""
+
+    ordered = True
 
     def matrix(self, n_classes: int) -> np.ndarray:
         return _rank_distance(n_classes) ** 2
@@ -117,8 +124,20 @@ class Abstain(LabelLoss):
         self.cost = cost
         self.label = label
 
+    def __call__(
+        self, action: np.ndarray, truth: np.ndarray, n_classes: int | None = None
+    ) -> np.ndarray:
+        """Cost of each pair of codes; that of abstaining is `n_classes`, which must be given."""
+        if n_classes is None:
+            raise TypeError(
+                "the code of abstaining is the number of labels: pass n_classes, or use "
+                "concordant.metrics.mean_loss with labels as you write them"
+            )
+        return super().__call__(action, truth, n_classes)
+
     def matrix(self, n_classes: int) -> np.ndarray:
-        if not (isinstance(self.cost, numbers.Real) and 0 < self.cost < np.inf):
+        real = isinstance(self.cost, numbers.Real) and not isinstance(self.cost, bool)
+        if not (real and 0 < self.cost < np.inf):
             raise ValueError(f"Abstain needs a finite cost > 0, got {self.cost!r}")
         return np.vstack([1.0 - np.eye(n_classes), np.full(n_classes, float(self.cost))])
 
@@ -215,13 +234,15 @@ class CostMatrix(LabelLoss):
         return self._named(labels, self._costs().shape[1], "labels")
 
     def _actions(self) -> list[Any] | None:
+        """Names of the rows; the labels' where the matrix is square and names none."""
+        rows, columns = self._costs().shape
         if self.actions is not None:
-            actions = list(self.actions)
-        elif hasattr(self._given, "index") and not callable(self._given.index):
-            actions = list(self._given.index)
-        else:
-            return None
-        return self._named(actions, self._costs().shape[0], "actions")
+            return self._named(list(self.actions), rows, "actions")
+        if hasattr(self._given, "index") and not callable(self._given.index):
+            index = list(self._given.index)
+            if index != list(range(rows)):  # the index of a dataframe that was given none
+                return self._named(index, rows, "actions")
+        return self.label_names() if rows == columns else None
 
     @staticmethod
     def _named(names: list[Any], expected: int, what: str) -> list[Any]:

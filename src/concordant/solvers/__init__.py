@@ -1,20 +1,27 @@
 """Algorithms that see an objective and nothing else."""
 
-from concordant.solvers.base import Result, Run, minimise
+from concordant.solvers.base import BrokenCertificate, Result, Run, minimise
+from concordant.solvers.block_frank_wolfe import BlockFrankWolfe
 from concordant.solvers.dual import DualAscent
 from concordant.solvers.lbfgs import Lbfgs
-from concordant.solvers.names import SOLVERS, find_solver
+from concordant.solvers.names import SEQUENCE_SOLVERS, SOLVERS, find_solver
+from concordant.solvers.online import AveragedPerceptron, PassiveAggressive
 from concordant.solvers.proximal import Fista
 from concordant.solvers.stochastic import AdaGrad, Adam, Pegasos, Sgd
 from concordant.solvers.working_set import WorkingSet
 
 __all__ = [
+    "SEQUENCE_SOLVERS",
     "SOLVERS",
     "AdaGrad",
     "Adam",
+    "AveragedPerceptron",
+    "BlockFrankWolfe",
+    "BrokenCertificate",
     "DualAscent",
     "Fista",
     "Lbfgs",
+    "PassiveAggressive",
     "Pegasos",
     "Result",
     "Run",

@@ -28,7 +28,8 @@ class Lbfgs:
     maximisers of one stage are the centre of the next, which makes the stages steps of the
     proximal-point method on the dual (the method of multipliers on the primal): they converge
     without the strength going to zero, and intercepts need no special care. The maximisers are
-    also the dual point of the certificate.
+    also the dual point of the certificate. Routes on chains and graphs are smoothed by entropy
+    instead, which falls from stage to stage.
 
     Parameters
     ----------
@@ -59,13 +60,15 @@ class Lbfgs:
             gap = run.gap
             weights, stop = self._stage(objective, weights, strength, centre, run)
             if stop:
+                run.settle(objective)
                 return
-            centre = objective.dual_point(objective.scores(weights), strength, centre)
+            centre, dual = objective.dual_at(objective.scores(weights), strength, centre)
             run.mu = centre
-            primal = objective.primal(weights.at)
-            if run.record(weights.at, primal, objective.dual(centre)):
+            if run.record(weights.at, objective.primal(weights.at), dual):
                 return
-            if run.gap > 0.5 * gap:  # slow: let the next stage move further
+            if objective.entropic:  # there is no centre: the strength has to fall
+                strength, floor = strength / 3.0, 0.0
+            elif run.gap > 0.5 * gap:  # slow: let the next stage move further
                 strength = max(strength / 3.0, floor)
             stalls = stalls + 1 if run.gap > 0.99 * gap else 0
         if stalls:
@@ -90,10 +93,10 @@ class Lbfgs:
             primal, dual = objective.free_bounds(weights, loss, pull)
             # What descent can still gain; the rest of the gap is smoothing.
             descent = objective.descent_left(gradient)
-            smoothing = max(loss.upper - loss.value, run.tol * abs(primal) / 4.0)
+            smoothing = max(loss.blur, run.tol * abs(primal) / 4.0)
             enough = moved and strength > 0.0 and descent <= 0.2 * smoothing
             if objective.has_intercept and not enough and run.n_iter + 1 >= next_look:
-                dual = objective.dual(objective.dual_point(scores, strength, centre))
+                dual = objective.dual_at(scores, strength, centre)[1]
                 next_look = run.n_iter + 1 + max(FIRST_LOOK, run.n_iter // 5)
             if run.record(weights.at, primal, dual):
                 run.mu = objective.dual_point(scores, strength, centre) if strength else None
@@ -115,7 +118,7 @@ class Lbfgs:
             if step == 0.0:
                 if strength == 0.0:
                     run.reason = STALLED
-                    dual = objective.dual(objective.dual_point(scores))
+                    dual = objective.dual_at(scores)[1]
                     run.record(weights.at, primal, dual)
                 return weights, False
             weights, moved = weights.plus(step, direction), True

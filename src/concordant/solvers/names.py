@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from concordant.solvers.block_frank_wolfe import BlockFrankWolfe
 from concordant.solvers.dual import DualAscent
 from concordant.solvers.lbfgs import Lbfgs
+from concordant.solvers.online import AveragedPerceptron, PassiveAggressive
 from concordant.solvers.proximal import Fista
 from concordant.solvers.stochastic import AdaGrad, Adam, Pegasos, Sgd
 from concordant.solvers.working_set import WorkingSet
@@ -19,6 +21,20 @@ SOLVERS: dict[str, type] = {
     "lbfgs": Lbfgs,
     "working_set": WorkingSet,
     "fista": Fista,
+    "block_frank_wolfe": BlockFrankWolfe,
+    "sgd": Sgd,
+    "adagrad": AdaGrad,
+    "adam": Adam,
+    "pegasos": Pegasos,
+}
+
+#: Those of corpora of sequences.
+SEQUENCE_SOLVERS: dict[str, type] = {
+    "lbfgs": Lbfgs,
+    "fista": Fista,
+    "block_frank_wolfe": BlockFrankWolfe,
+    "perceptron": AveragedPerceptron,
+    "passive_aggressive": PassiveAggressive,
     "sgd": Sgd,
     "adagrad": AdaGrad,
     "adam": Adam,
@@ -34,8 +50,8 @@ def find_solver(solver: str, objective: Any, mu: Any = None) -> Any:
 
     A lasso needs proximal steps and smooth routes go to L-BFGS. The others take the dual's block
     steps: on a kernel on the examples that matter, else on all, unless C times the features'
-    size is large against the loss, which slows block steps. `mu` is a dual point to start from,
-    for those that can.
+    size is large against the loss, which slows block steps, or these are not compiled. `mu` is a
+    dual point to start from, for those that can.
     """
     penalty = objective.penalty
     if solver == "auto":
@@ -58,4 +74,5 @@ def _fastest(objective: Any) -> str:
         return "lbfgs" if objective.ridge else "dual"
     if not objective.scorer.euclidean:
         return "working_set"
-    return "lbfgs" if objective.stiffness > STIFF and objective.ridge else "dual"
+    stiff = objective.stiffness > STIFF or not objective.compiled
+    return "lbfgs" if stiff and objective.ridge else "dual"

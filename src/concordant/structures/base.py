@@ -70,6 +70,15 @@ class Structure(ABC):
     def argmax(self, scores: np.ndarray) -> np.ndarray:
         """Parts of the answer with the largest score in each example."""
 
+    def maximum(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """An upper bound on the score of every answer, and the answer of `argmax`.
+
+        Where `argmax` is exact the bound is its score. Structures that can only approximate it say
+        here how far from the best it may be, and certificates count that in.
+        """
+        mu = self.argmax(scores)
+        return self.dot(scores, mu), mu
+
     def marginals(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Log-partition of each example and the expected parts under exp(scores)."""
         raise TypeError(f"{type(self).__name__} has no marginals; the log route needs them")
@@ -77,6 +86,31 @@ class Structure(ABC):
     def entropy(self, mu: np.ndarray) -> np.ndarray:
         """Largest entropy of a distribution over answers with these expected parts."""
         raise TypeError(f"{type(self).__name__} has no entropy; certifying log needs it")
+
+    def proximal(
+        self, scores: np.ndarray, strength: np.ndarray, centre: np.ndarray | None
+    ) -> np.ndarray | None:
+        """Maximiser of ``<scores, mu> - strength/2 |mu - centre|**2``, where there is a fast way.
+
+        `strength` (n_examples,) may have zeros. None: ask the generic oracle.
+        """
+        return None
+
+    def equilibrium(
+        self,
+        loss: PartLoss,
+        scores: np.ndarray,
+        weight: np.ndarray,
+        strength: np.ndarray,
+        centre: np.ndarray | None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """The adversarial game, where there is a fast way (None: ask the generic oracles).
+
+        Returns the adversary's mixture mu in the maximum of ``<scores, mu> + weight min_p loss(p,
+        mu) - strength/2 |mu - centre|**2``, between an upper bound on the same without the last
+        term and the least expected loss against mu (times the weight).
+        """
+        return None
 
     def loss(self, loss: Any) -> PartLoss:
         """`loss` as a bilinear form on the parts of this batch."""

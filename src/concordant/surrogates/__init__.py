@@ -33,6 +33,8 @@ from concordant.surrogates.questions import (
     OneSidedRegression,
 )
 from concordant.surrogates.rejecting import RejectingCrammerSinger, RejectingOneVsRest
+from concordant.surrogates.smooth_game import SmoothGame
+from concordant.surrogates.smoothed import SmoothedRoute
 from concordant.surrogates.thresholds import AllThreshold, ImmediateThreshold, Reduction
 
 __all__ = [
@@ -66,6 +68,8 @@ __all__ = [
     "RejectingCrammerSinger",
     "RejectingOneVsRest",
     "Route",
+    "SmoothGame",
+    "SmoothedRoute",
     "Solution",
     "Surrogate",
     "WestonWatkins",

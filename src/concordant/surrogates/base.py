@@ -102,6 +102,22 @@ class Surrogate(BaseEstimator):
             "use 'adversarial', 'log', 'hinge' or 'hybrid' on structures"
         )
 
+    def proximal(
+        self,
+        structure: Structure,
+        loss: PartLoss,
+        scores: np.ndarray,
+        target: Any,
+        w: np.ndarray,
+        strength: np.ndarray,
+        centre: np.ndarray | None,
+    ) -> Solution | None:
+        """The proximal question from an oracle that the structure has for it.
+
+        None where it has none: `Route.solve` then searches with the plain question alone.
+        """
+        return None
+
     @abstractmethod
     def bonus(
         self, structure: Structure, loss: PartLoss, mu: np.ndarray, target: Any, w: np.ndarray
@@ -113,8 +129,13 @@ class Surrogate(BaseEstimator):
         return np.zeros_like(w)
 
     def scale(self, loss: PartLoss) -> float:
-        """Size of a score difference that matters: the largest cost, unless margins are fixed."""
+        """Size of a score difference that matters, over that of `mu`: the largest cost, unless
+        margins are fixed."""
         return loss.scale
+
+    def size(self, loss: PartLoss) -> float:
+        """Size of the surrogate at scores of zero."""
+        return self.scale(loss)
 
     def mass(self, w: np.ndarray) -> np.ndarray:
         """The share of `mu` that is a free mixture of answers, the rest being parts(y)."""
@@ -133,7 +154,7 @@ class Surrogate(BaseEstimator):
         mass = self.mass(w)
         share = (mu - (1.0 - mass)[:, None] * truth) / np.maximum(mass, 1e-300)[:, None]
         have, want = (weight * mass) @ share, (weight * mass) @ truth
-        return truth + mass[:, None] * (share @ _transport(have, want) - truth)
+        return truth + mass[:, None] * (share @ transport(have, want) - truth)
 
     def decision(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray:
         """For labels: an array (n, n_actions) whose largest entry in a row is the action.
@@ -167,7 +188,7 @@ class Surrogate(BaseEstimator):
         return None
 
 
-def _transport(have: np.ndarray, want: np.ndarray) -> np.ndarray:
+def transport(have: np.ndarray, want: np.ndarray) -> np.ndarray:
     """Row-stochastic map that turns the totals `have` into `want`, moving only the surplus."""
     with np.errstate(divide="ignore", invalid="ignore"):
         kept = np.where(have > 0, np.minimum(want / have, 1.0), 1.0)
@@ -188,6 +209,11 @@ class Route:
     def scale(self) -> float:
         """Size of a score difference that matters to the route under this loss."""
         return self.surrogate.scale(self.loss)
+
+    @property
+    def size(self) -> float:
+        """What it typically costs to be wrong."""
+        return self.surrogate.size(self.loss)
 
     def parts(self, target: Any) -> np.ndarray:
         return self.structure.parts(target)
@@ -210,7 +236,11 @@ class Route:
         w = self.weights(weight)
         if not np.any(strength):
             return self.surrogate.maximise(self.structure, self.loss, scores, target, w)
-        return Solution(*proximal_step(self, scores, target, w, strength, centre))
+        strength = np.broadcast_to(strength, w.shape)
+        own = self.surrogate.proximal(
+            self.structure, self.loss, scores, target, w, strength, centre
+        )
+        return own or Solution(*proximal_step(self, scores, target, w, strength, centre))
 
     def weights(self, weight: np.ndarray | None) -> np.ndarray:
         if weight is None:
@@ -236,8 +266,22 @@ class Route:
         value = upper - self.at(scores, target) + self.constant(weight)
         return value, self.residual(mu, target)
 
+    #: Smoothing is by entropy: `upper` of `solve` is then the smoothed value.
+    entropic = False
+
     #: `upper` of `solve` with strength 0 is the value attained, not only a bound on it.
     exact = False
+
+    def balance(
+        self,
+        mu: np.ndarray,
+        bonus: np.ndarray | None,
+        target: Any,
+        weight: np.ndarray,
+        w: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """A dual point near `mu` that unpenalised intercepts allow, and its bonus, if known."""
+        return self.surrogate.balance(mu, target, weight, w), None
 
     def at(self, scores: np.ndarray, target: Any) -> np.ndarray:
         """``<scores, parts(y)>`` of each example."""

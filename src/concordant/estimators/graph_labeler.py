@@ -1,0 +1,167 @@
+"""Labels of the nodes of graphs."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from concordant.estimators.graphs import Graphs, read_graphs
+from concordant.estimators.pairwise import PairwiseLabeler
+from concordant.scorers import PairwiseScorer
+from concordant.structures import Graph
+from concordant.structures.elimination import LIMIT
+
+INFERENCE = ("auto", "exact", "approximate")
+
+
+class GraphLabeler(PairwiseLabeler):
+    """Label the nodes of graphs: forests, graphs of small treewidth, and any others.
+
+    A labelling's score is linear: node features times ``coef_``, plus for every edge its features
+    (or 1) times ``edge_coef_`` at the labels of its two ends, in the edge's order. Training
+    minimises ``½|W|² + C · sum of surrogates`` of the loss summed over nodes.
+
+    Parameters
+    ----------
+    loss : str or loss, default="zero_one"
+        Any loss on labels, summed over nodes.
+    surrogate : str or surrogate, default="adversarial"
+        "adversarial", "log" (a conditional random field), "hinge" (a structural SVM) or "hybrid".
+    C : float, default=1.0
+    inference : {"auto", "exact", "approximate"}, default="auto"
+        Exact inference works by a junction tree, exponential in the width of a graph
+        (`width_`). "auto" uses it where its largest table has at most 2**20 numbers, and elsewhere
+        bounds and marginals of the tree-reweighted relaxation, with a warning; "exact" is an
+        error there; "approximate" takes the relaxation for every graph with a cycle. Under the
+        relaxation the hinge and adversarial routes keep valid certificates, whose gap contains that
+        of inference; marginals, and with them the log and hybrid routes, are approximate, and
+        `gap_` is then that of the relaxed problem.
+    normalize : bool, default=False
+        Divide the loss of a graph by its number of nodes.
+    forbidden : list of pairs of labels, default=None
+        Pairs that no edge may have, at its first and second node.
+    fit_intercept : bool, default=True
+        An unpenalised score of each label.
+    solver, max_iter, tol, random_state, n_jobs, warm_start, verbose
+        As in `Classifier`; `tol` is the relative gap at which to stop.
+
+    Attributes
+    ----------
+    classes_, actions_ : ndarray
+        Labels, sorted, and what `predict` may answer.
+    coef_ : ndarray of shape (k, d)
+    intercept_ : ndarray of shape (k,)
+    edge_coef_ : ndarray of shape (d_e, k, k)
+        Without edge features d_e is 1.
+    width_ : int
+        Largest width met in training: 1 for forests.
+    objective_, gap_ : float
+        The objective reached, and its certified distance from the optimum at most.
+    n_iter_, history_
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> X = [
+    ...     cc.Graph(nodes=[[0.9], [0.1], [0.2]], edges=[(0, 1), (1, 2)]),
+    ...     cc.Graph(nodes=[[0.2], [0.8]], edges=[(0, 1)]),
+    ... ]
+    >>> y = [["a", "b", "b"], ["b", "a"]]
+    >>> model = cc.GraphLabeler(loss="zero_one", surrogate="log", C=10).fit(X, y)
+    >>> model.predict(X)[0]
+    array(['a', 'b', 'b'], dtype='<U1')
+    >>> model.width_
+    1
+    """
+
+    _noun = "graph"
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    edge_coef_: np.ndarray
+    width_: int
+
+    def __init__(
+        self,
+        loss: Any = "zero_one",
+        surrogate: Any = "adversarial",
+        *,
+        C: float = 1.0,
+        inference: str = "auto",
+        normalize: bool = False,
+        forbidden: Any = None,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ):
+        super().__init__(
+            loss, surrogate, C=C, normalize=normalize, forbidden=forbidden,
+            fit_intercept=fit_intercept, solver=solver, max_iter=max_iter, tol=tol,
+            random_state=random_state, n_jobs=n_jobs, warm_start=warm_start, verbose=verbose,
+        )  # fmt: skip
+        self.inference = inference
+
+    def _read(self, X: Any, fitting: bool) -> Graphs:
+        batch = read_graphs(X)
+        d_e = 1 if batch.edge_x is None else batch.edge_x.shape[1]
+        if fitting:
+            self.n_features_in_ = batch.x.shape[1]
+            self._has_edge_features = batch.edge_x is not None
+            return batch
+        if batch.x.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {batch.x.shape[1]} node features, but GraphLabeler was fitted with "
+                f"{self.n_features_in_}"
+            )
+        if not len(batch.edges):
+            none = np.zeros((0, len(self.edge_coef_)))
+            return batch._replace(edge_x=none if self._has_edge_features else None)
+        if (batch.edge_x is not None) != self._has_edge_features or d_e != len(self.edge_coef_):
+            have = d_e if batch.edge_x is not None else "no"
+            want = len(self.edge_coef_) if self._has_edge_features else "no"
+            raise ValueError(f"X has {have} edge features, but GraphLabeler was fitted with {want}")
+        return batch
+
+    def _structure(self, batch: Graphs, node_weight: np.ndarray | None = None) -> Graph:
+        if self.inference not in INFERENCE:
+            raise ValueError(f"inference must be one of {INFERENCE}, got {self.inference!r}")
+        structure = Graph(
+            batch.lengths,
+            len(self.classes_),
+            batch.edges,
+            batch.edge_counts,
+            batch.edge_x is not None,
+            node_weight,
+            0 if self.inference == "approximate" else LIMIT,
+        )
+        if self.inference != "approximate" and not structure.exact.all():
+            self._too_wide(structure)
+        return structure
+
+    def _too_wide(self, structure: Graph) -> None:
+        i = int((~structure.exact).argmax())
+        width, k = structure.width[i], structure.n_classes
+        what = (
+            f"graph {i} has a width of {width} or more under the min-fill order, so exact "
+            f"inference needs a table of {k}**{width + 1} numbers or more"
+        )
+        if self.inference == "exact":
+            raise ValueError(f"{what}; use inference='approximate' or 'auto', or fewer edges")
+        number = int((~structure.exact).sum())
+        warnings.warn(f"{what}; it and {number - 1} others get approximate inference", stacklevel=4)
+
+    def _store_weights(self, scorer: PairwiseScorer, weights: np.ndarray) -> None:
+        node, edge, intercept = scorer.split(weights)
+        self.coef_, self.edge_coef_ = np.ascontiguousarray(node.T), edge.copy()
+        self.intercept_ = intercept.copy() if len(intercept) else np.zeros(len(self.classes_))
+        assert isinstance(scorer.structure, Graph)
+        self.width_ = int(scorer.structure.width.max())
+
+    def _weights(self) -> np.ndarray:
+        return np.concatenate([self.coef_.T.ravel(), self.edge_coef_.ravel(), self.intercept_])

@@ -1,0 +1,224 @@
+"""What a fitted labeller of nodes answers: actions, marginals, strategies, best labellings."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from concordant.estimators.answers import codes_of, flat_labels
+from concordant.estimators.structured import check_examples, object_array
+from concordant.losses import LabelLoss
+from concordant.metrics import check_weights
+from concordant.scorers import PairwiseScorer
+from concordant.structures import LabelCosts, NodeCosts, Pairwise
+from concordant.surrogates import Adversarial, Hybrid, Log, Surrogate, find_surrogate
+
+
+class NodeRule(NamedTuple):
+    """How scores become decisions: the route that was trained and the loss that counts."""
+
+    surrogate: Surrogate
+    loss: LabelLoss
+    costs: LabelCosts
+
+
+class Asked(NamedTuple):
+    """Examples to predict for: their structure, scores, and codes of known labels (-1 if not)."""
+
+    structure: Pairwise
+    scores: np.ndarray
+    fixed: np.ndarray
+
+
+def _route_of(model: Any) -> Surrogate | None:
+    if hasattr(model, "_rule"):
+        return model._rule.surrogate
+    try:
+        return find_surrogate(model.surrogate, model.loss)[0]
+    except (TypeError, ValueError):
+        return None
+
+
+def _is_probabilistic(model: Any) -> bool:
+    return isinstance(_route_of(model), (Log, Hybrid))
+
+
+def _is_adversarial(model: Any) -> bool:
+    return isinstance(_route_of(model), Adversarial)
+
+
+def _has_marginals(model: Any) -> bool:
+    return _is_probabilistic(model) or _is_adversarial(model)
+
+
+class NodeDecisions:
+    """Prediction from scores of nodes and edges."""
+
+    _noun = "example"
+    classes_: np.ndarray
+    actions_: np.ndarray
+    _rule: NodeRule
+    forbidden: Any
+
+    @abstractmethod
+    def _read(self, X: Any, fitting: bool) -> Any:
+        """Checked examples as one batch: x (N, d), lengths (n,), edge_x (E, d_e) or None, and what
+        `_structure` needs."""
+
+    @abstractmethod
+    def _structure(self, batch: Any, node_weight: np.ndarray | None = None) -> Pairwise:
+        """The structure of a batch that `_read` returned."""
+
+    @abstractmethod
+    def _weights(self) -> np.ndarray:
+        """The fitted weights as `PairwiseScorer` takes them."""
+
+    def _ask(self, X: Any, fixed: Any = None) -> Asked:
+        """Structure and scores of these examples."""
+        check_is_fitted(self)
+        X, _ = check_examples(X)
+        batch = self._read(X, fitting=False)
+        structure = self._structure(batch)
+        structure.forbidden = self._forbidden_mask()
+        scores = PairwiseScorer(batch.x, structure, batch.edge_x, True).scores(self._weights())
+        codes = np.full(structure.n_nodes, -1)
+        if fixed is not None:
+            if len(fixed) != len(X):
+                raise ValueError(f"X has {len(X)} examples, fixed has {len(fixed)}")
+            fixed = [[None] * n if f is None else f for f, n in zip(fixed, batch.lengths)]
+            values = flat_labels(fixed, batch.lengths, self._noun, "fixed")
+            codes = codes_of(values, self.classes_, batch.lengths, "fixed")
+            known = np.flatnonzero(codes >= 0)
+            structure.keep_only(scores, known, codes[known])
+        return Asked(structure, scores, codes)
+
+    def _forbidden_mask(self) -> np.ndarray | None:
+        """Pairs of neighbouring labels that must not occur, ``(k, k)``."""
+        if self.forbidden is None:
+            return None
+        table = {label: code for code, label in enumerate(self.classes_.tolist())}
+        mask = np.zeros((len(table), len(table)), bool)
+        for pair in self.forbidden:
+            if isinstance(pair, (str, bytes)) or len(pair) != 2:
+                raise ValueError(f"forbidden must list pairs of labels, got {pair!r}")
+            if pair[0] in table and pair[1] in table:  # others cannot occur anyway
+                mask[table[pair[0]], table[pair[1]]] = True
+        return mask
+
+    def predict(self, X: Any, fixed: Any = None) -> np.ndarray:
+        """An array of actions for each example, one a node; a 1-D object array of them.
+
+        The log and hybrid routes take the action of least expected cost at every node, the others
+        the labelling with the largest score; where actions are not labels, the adversarial route
+        takes the largest entry of its equilibrium.
+
+        Parameters
+        ----------
+        X : list of examples
+        fixed : list, default=None
+            Labels that are known: for each example None, or a list with None where unknown.
+        """
+        asked = self._ask(X, fixed)
+        structure, costs = asked.structure, self._rule.costs
+        if _is_probabilistic(self):
+            q = structure.nodes(self._marginals(asked))
+            best = (q @ costs.costs.T).argmin(axis=1)
+        elif costs.actions_are_labels or not _is_adversarial(self):
+            best = costs.own_action[self._decoded(asked)]
+        else:
+            best = self._game(asked).argmax(axis=1)
+        known = asked.fixed >= 0
+        best[known] = costs.own_action[asked.fixed[known]]
+        return object_array(structure.codes_of(self.actions_[best]))
+
+    def _decoded(self, asked: Asked) -> np.ndarray:
+        labels, values = asked.structure.decode(asked.scores)
+        self._check_possible(values)
+        return labels
+
+    def _marginals(self, asked: Asked) -> np.ndarray:
+        partition, mu = asked.structure.marginals(asked.scores)
+        self._check_possible(partition)
+        return mu
+
+    def _check_possible(self, values: np.ndarray) -> None:
+        if (values == -np.inf).any():
+            i = int((values == -np.inf).argmax())
+            raise ValueError(
+                f"no labelling of {self._noun} {i} is possible: its known labels and the forbidden "
+                "pairs contradict each other"
+            )
+
+    def _game(self, asked: Asked) -> np.ndarray:
+        """The predictor's strategy at every node, ``(N, n_actions)``."""
+        from concordant.oracles.node_game import play
+
+        structure = asked.structure
+        loss = NodeCosts(structure, self._rule.costs.costs)
+        w = np.ones(structure.n_examples)
+        tolerance = 1e-3 * loss.scale * structure.lengths
+        return play(structure, loss, asked.scores, w, tolerance).p
+
+    @available_if(_has_marginals)
+    def predict_marginals(self, X: Any, fixed: Any = None) -> np.ndarray:
+        """Probabilities of every node's labels: an object array of (n_nodes, k) arrays.
+
+        Marginals of the fitted distribution for the log and hybrid routes, of the adversary's
+        equilibrium for the adversarial one.
+        """
+        asked = self._ask(X, fixed)
+        structure = asked.structure
+        if _is_probabilistic(self):
+            mu = self._marginals(asked)
+        else:
+            mu = self._adversary(asked)
+        return object_array(structure.codes_of(structure.nodes(mu)))
+
+    def _adversary(self, asked: Asked) -> np.ndarray:
+        route = Adversarial().bind(asked.structure, self._rule.costs.costs)
+        return route.solve(asked.scores, None).mu
+
+    @available_if(_is_adversarial)
+    def strategy(self, X: Any) -> np.ndarray:
+        """The predictor's equilibrium at every node: an object array of (n_nodes, n_actions)."""
+        asked = self._ask(X)
+        return object_array(asked.structure.codes_of(self._game(asked)))
+
+    def predict_best(self, X: Any, number: int = 5, fixed: Any = None) -> list[list[Any]]:
+        """The labellings with the largest scores: for each example a list, best first, of pairs
+        (labels, score)."""
+        asked = self._ask(X, fixed)
+        ranked = asked.structure.k_best(asked.scores, number)
+        return [[(self.classes_[y], float(v)) for y, v in zip(*one)] for one in ranked]
+
+    @available_if(_is_probabilistic)
+    def sample(self, X: Any, random_state: Any = None, fixed: Any = None) -> np.ndarray:
+        """A labelling of each example, drawn from the fitted distribution."""
+        asked = self._ask(X, fixed)
+        rng = np.random.default_rng(random_state)
+        labels = asked.structure.sample(asked.scores, rng)
+        return object_array(asked.structure.codes_of(self.classes_[labels]))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """``1 - mean loss / largest cost`` over the nodes with a known label: accuracy under 0-1
+        loss."""
+        from concordant.metrics import action_costs, known_labels
+
+        X, y = check_examples(X, y)
+        predicted = self.predict(X)
+        lengths = np.array([len(p) for p in predicted])
+        weight = np.repeat(check_weights(sample_weight, len(X), "sample_weight"), lengths)
+        values = flat_labels(y, lengths, self._noun)
+        known = np.array([v is not None for v in values])
+        truth = np.array([v for v in values if v is not None])
+        if not (weight[known] > 0.0).any():
+            raise ValueError("no node has both a known label and a positive weight")
+        labels = known_labels(self.classes_, truth, self._rule.loss)
+        largest = float(self._rule.loss.resolve(labels)[0].max())
+        each = action_costs(truth, np.concatenate(predicted)[known], self._rule.loss, labels)
+        mean = float(np.average(each, weights=weight[known]))
+        return 1.0 - mean / largest if largest > 0.0 else 1.0

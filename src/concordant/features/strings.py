@@ -1,0 +1,139 @@
+"""Tokens described by named features, in the forms that CRFsuite takes.
+
+A token is a list of strings, each a feature of value 1, or a dictionary. In a dictionary
+
+- a number is the feature's value, and true and false are 1 and 0;
+- a string makes a feature ``name:value`` of value 1;
+- a list or set of strings makes one such feature each;
+- a dictionary is read in the same way, its names prefixed with ``name:``.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+def encode_tokens(
+    sequences: Iterable[Sequence[Any]], vocabulary: dict[str, int], grow: bool = False
+) -> tuple[Any, np.ndarray]:
+    """Feature matrix of all tokens, one sequence after another, and the sequences' lengths.
+
+    Parameters
+    ----------
+    sequences : iterable of sequences of tokens
+    vocabulary : dict
+        Column of each name; names that it lacks are added if `grow`, else left out.
+    grow : bool, default=False
+
+    Returns
+    -------
+    x : CSR matrix of shape (N, d)
+        Of type float32 where all values are 1.
+    lengths : ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> from concordant.features import encode_tokens
+    >>> names = {}
+    >>> x, lengths = encode_tokens([[{"word": "The", "length": 3}, ["word:cat"]]], names, grow=True)
+    >>> names
+    {'word:The': 0, 'length': 1, 'word:cat': 2}
+    >>> x.toarray(), lengths
+    (array([[1., 3., 0.],
+           [0., 0., 1.]]), array([2]))
+    """
+    indices, counts, lengths = array("i"), array("i"), array("q")
+    values: array[float] | None = None  # made when the first value is not 1
+    add = vocabulary.setdefault
+    for i, sequence in enumerate(sequences):
+        before = len(counts)
+        for t, token in enumerate(sequence):
+            own: list[float] | None
+            names: Sequence[str]
+            if isinstance(token, dict):
+                names, own = _read(token, i, t)
+            else:
+                names, own = _strings(token, i, t), None
+            if grow:
+                places = [add(name, len(vocabulary)) for name in names]
+            else:
+                places = [vocabulary.get(name, -1) for name in names]
+                if own is not None:
+                    own = [v for v, place in zip(own, places) if place >= 0]
+                places = [place for place in places if place >= 0]
+            if own is not None and values is None and any(v != 1.0 for v in own):
+                values = array("d", [1.0]) * len(indices)
+            if values is not None:
+                values.extend([1.0] * len(places) if own is None else own)
+            indices.extend(places)
+            counts.append(len(places))
+        lengths.append(len(counts) - before)
+    indptr = np.concatenate([[0], np.cumsum(np.frombuffer(counts, np.int32), dtype=np.int64)])
+    data = np.ones(len(indices), np.float32) if values is None else np.frombuffer(values)
+    # Copies: a view of an `array` forbids it to grow, and would be read-only to others.
+    columns = np.array(indices, dtype=np.int32)
+    x = sp.csr_matrix((data, columns, indptr), shape=(len(counts), len(vocabulary)))
+    return x, np.array(lengths, dtype=np.int64)
+
+
+def token_features(token: Any, i: int, t: int) -> list[tuple[str, float]]:
+    """Names and values of one token's features; i and t name it in errors."""
+    if isinstance(token, dict):
+        return list(zip(*_read(token, i, t)))
+    return [(name, 1.0) for name in _strings(token, i, t)]
+
+
+def _strings(token: Any, i: int, t: int) -> Sequence[str]:
+    if isinstance(token, (str, bytes)) or not isinstance(token, Iterable):
+        raise TypeError(
+            f"sequence {i}, token {t} must be a dictionary or a list of strings, got {token!r}"
+        )
+    names = token if isinstance(token, (list, tuple)) else list(token)
+    for name in names:
+        if type(name) is not str and not isinstance(name, str):
+            raise TypeError(f"sequence {i}, token {t}: feature {name!r} is not a string")
+    return names
+
+
+def _read(token: dict[Any, Any], i: int, t: int) -> tuple[list[str], list[float]]:
+    names: list[str] = []
+    values: list[float] = []
+
+    def read(prefix: str, given: dict[Any, Any]) -> None:
+        for key, value in given.items():
+            name = f"{prefix}{key}"
+            if isinstance(value, str):
+                names.append(f"{name}:{value}")
+                values.append(1.0)
+            elif isinstance(value, (bool, np.bool_, numbers.Real)):
+                number = float(value)
+                if not math.isfinite(number):
+                    raise ValueError(
+                        f"sequence {i}, token {t}: feature {name!r} is {number}; "
+                        "leave out what is not known"
+                    )
+                names.append(name)
+                values.append(number)
+            elif isinstance(value, dict):
+                read(f"{name}:", value)
+            elif isinstance(value, (list, tuple, set, frozenset)) and all(
+                isinstance(item, str) for item in value
+            ):
+                for item in sorted(value) if isinstance(value, (set, frozenset)) else value:
+                    names.append(f"{name}:{item}")
+                    values.append(1.0)
+            else:
+                raise TypeError(
+                    f"sequence {i}, token {t}: feature {name!r} has the value {value!r}; values "
+                    "are numbers, strings, lists of strings or dictionaries of these"
+                )
+
+    read("", token)
+    return names, values
