@@ -13,16 +13,19 @@ from functools import cache
 _MODULES: dict[str, tuple[str, ...]] = {
     "concordant.estimators": (
         "Classifier",
+        "GraphLabeler",
         "KernelDependencyEstimator",
         "LossTrickPredictor",
         "Matcher",
         "NadarayaWatson",
         "OrdinalClassifier",
         "Ranker",
+        "SequenceLabeler",
     ),
     "concordant.estimators.decisions": ("Rule",),
     "concordant.estimators.kernels": ("Kernel", "Nystroem"),
     "concordant.estimators.latent": ("LatentClassifier",),
+    "concordant.estimators.node_decisions": ("NodeRule",),
     "concordant.estimators.training": ("Start",),
     "concordant.io.encoding": ("Column", "Standardise", "TableEncoder"),
     "concordant.io.tokens": ("ColumnFeatures",),
@@ -100,6 +103,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "Reduction",
         "RejectingCrammerSinger",
         "RejectingOneVsRest",
+        "SmoothGame",
         "WestonWatkins",
     ),
     # What a model is usually chained with; their state is data only.
