@@ -2,8 +2,8 @@
 Sequences: what neighbours are worth
 ====================================
 
-Noisy observations of a chain that likes to stay where it is. A model of single positions cannot know
-that; a chain can.
+Noisy observations of a chain that likes to stay where it is. A model of single positions cannot
+know that; a chain can.
 """
 
 import matplotlib.pyplot as plt
