@@ -11,12 +11,14 @@ from pathlib import Path
 
 from experiments import (
     chunking,
+    hybrid_graphs,
     hybrid_mixtures,
     hybrid_one_point,
     thesis_abstention,
     thesis_figures,
     thesis_ordinal,
     thesis_table2,
+    thesis_table8,
     tracking,
     word_alignment,
 )
@@ -32,10 +34,12 @@ EXPERIMENTS = {
         hybrid_one_point,
         hybrid_mixtures,
         chunking,
+        hybrid_graphs,
         thesis_figures,
         thesis_table2,
         thesis_ordinal,
         thesis_abstention,
+        thesis_table8,
         ranking,
         digits,
         robust,
