@@ -10,11 +10,30 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks import kernels, startup, surrogates, training
+from benchmarks import (
+    kernels,
+    latent,
+    letters,
+    loss_trick,
+    matchings,
+    startup,
+    surrogates,
+    training,
+)
 from benchmarks.common import RESULTS
 
 BENCHMARKS = {
-    module.BENCHMARK.name: module.BENCHMARK for module in (surrogates, training, kernels, startup)
+    module.BENCHMARK.name: module.BENCHMARK
+    for module in (
+        surrogates,
+        training,
+        kernels,
+        letters,
+        matchings,
+        loss_trick,
+        latent,
+        startup,
+    )
 }
 INTRODUCTION = """# Benchmarks
 

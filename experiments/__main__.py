@@ -10,12 +10,15 @@ import sys
 from pathlib import Path
 
 from experiments import (
+    chunking,
+    hybrid_graphs,
     hybrid_mixtures,
     hybrid_one_point,
     thesis_abstention,
     thesis_figures,
     thesis_ordinal,
     thesis_table2,
+    thesis_table8,
     tracking,
     word_alignment,
 )
@@ -23,16 +26,20 @@ from experiments.common import RESULTS, ROOT, DataMissing, Experiment, Options
 from experiments.latent import blood, clutter, mammals
 from experiments.loss_trick import digits, ranking, rates, robust
 from experiments.report import Report
+from experiments.tracking import timing
 
 EXPERIMENTS = {
     module.EXPERIMENT.name: module.EXPERIMENT
     for module in (
         hybrid_one_point,
         hybrid_mixtures,
+        chunking,
+        hybrid_graphs,
         thesis_figures,
         thesis_table2,
         thesis_ordinal,
         thesis_abstention,
+        thesis_table8,
         ranking,
         digits,
         robust,
@@ -41,6 +48,7 @@ EXPERIMENTS = {
         clutter,
         blood,
         tracking,
+        timing,
         word_alignment,
     )
 }

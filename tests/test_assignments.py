@@ -69,7 +69,7 @@ def test_cheapest_assignment_is_scipys(kind: str) -> None:
 @pytest.mark.parametrize("partial", [True, False])
 def test_ragged_batches_agree_with_listing(partial: bool) -> None:
     rng = np.random.default_rng(1)
-    for trial in range(60):
+    for _ in range(60):
         batch = random_batch(rng, partial)
         scores = draw_scores(rng, batch)
         loss = Matching(rng.choice([0.0, 0.5, 1.0]), rng.choice([1.0, 3.0]))

@@ -175,7 +175,7 @@ def test_staying_alone_is_learned() -> None:
             assert (grid.sum(axis=1) <= 1 + 1e-9).all()
     assert cc.Matcher(unmatched=True).fit(*make(SIZES)).unmatched_ is not None
     assert cc.Matcher().fit(*make(SIZES)).unmatched_ is None
-    with pytest.raises(ValueError, match="unmatched=False, but in y row . of example"):
+    with pytest.raises(ValueError, match=r"unmatched=False, but in y row . of example"):
         cc.Matcher(unmatched=False).fit(X, y)
 
 

@@ -111,14 +111,14 @@ def tune(
     return out
 
 
-def work(unit: Unit, effort: Effort, folder: Path, origin: dict[str, Any]) -> dict[str, Any]:
+def run_unit(unit: Unit, effort: Effort, folder: Path, origin: dict[str, Any]) -> dict[str, Any]:
     """The result of a unit: from its file if it is there for the same effort."""
     stored = common.read_json(unit.path(folder))
     if stored and stored["effort"] == effort._asdict():
         return stored
     plain, given = data.load(unit.train, effort.frames), sequence(unit.train, unit.form, effort)
     tuned = tune(unit, plain, given, effort)
-    strength = float(max(tuned, key=lambda key: (tuned[key], float(key))))
+    strength = float(max(tuned, key=lambda key: tuned[key]))  # the first, as the authors' script
     rows = spread(len(given.pairs), effort.trained_on)
     start = time.process_time()
     model = fit(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import make_scorer as sklearn_make_scorer
@@ -197,3 +197,66 @@ class _LossScorer(type(sklearn_make_scorer(mean_loss))):  # type: ignore[misc]
             y = _column(y_true, "y_true")
             kwargs["labels"] = known_labels(np.asarray(classes), y, self._kwargs["loss"])
         return float(super()._score(method_caller, estimator, X, y_true, **kwargs))
+
+
+class PhraseScores(NamedTuple):
+    """Accuracy of labels; precision, recall and F1 of phrases."""
+
+    accuracy: float
+    precision: float
+    recall: float
+    f1: float
+
+
+def phrase_scores(y_true: Any, y_pred: Any) -> PhraseScores:
+    """Precision, recall and F1 of whole phrases, by the rule of the CoNLL shared tasks.
+
+    Labels are "O", "B-type" and "I-type" (also "E-", "S-"; types may be missing). A phrase counts
+    if its first and last token and its type are right. An "I-" begins one after "O" or another
+    type.
+
+    Parameters
+    ----------
+    y_true, y_pred : lists of sequences of labels
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> cc.metrics.phrase_scores([["B-NP", "I-NP", "O"]], [["B-NP", "I-NP", "B-NP"]])
+    PhraseScores(accuracy=0.66..., precision=0.5, recall=1.0, f1=0.66...)
+    """
+    if len(y_true) != len(y_pred):
+        raise ValueError(f"y_true has {len(y_true)} sequences, y_pred has {len(y_pred)}")
+    right = tokens = hits = wanted = found = 0
+    for i, (true, pred) in enumerate(zip(y_true, y_pred)):
+        true, pred = [str(label) for label in true], [str(label) for label in pred]
+        if len(true) != len(pred):
+            raise ValueError(
+                f"sequence {i} has {len(true)} labels in y_true, {len(pred)} in y_pred"
+            )
+        right += sum(a == b for a, b in zip(true, pred))
+        tokens += len(true)
+        ours, theirs = phrases(true), phrases(pred)
+        wanted, found, hits = wanted + len(ours), found + len(theirs), hits + len(ours & theirs)
+    precision, recall = hits / found if found else 0.0, hits / wanted if wanted else 0.0
+    both = precision + recall
+    f1 = 2.0 * precision * recall / both if both else 0.0
+    return PhraseScores(right / tokens if tokens else 0.0, precision, recall, f1)
+
+
+def phrases(labels: list[str]) -> set[tuple[str, int, int]]:
+    """Type, first and last position of each phrase of a sequence."""
+    out = set()
+    begin, before, kind_before = -1, "O", ""
+    for t, label in enumerate([*labels, "O"]):
+        tag, _, kind = label.partition("-")
+        inside = begin >= 0
+        if inside and (tag in "OBS" or before in "ES" or kind != kind_before):
+            out.add((kind_before, begin, t - 1))
+            inside = False
+        if tag != "O" and not inside:
+            begin = t
+        elif tag == "O":
+            begin = -1
+        before, kind_before = tag, kind
+    return out

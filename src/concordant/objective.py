@@ -331,7 +331,8 @@ class Objective:
         """`dual_start`, with each example's bonus in the cache; a lower bound once it moves."""
         if self.has_intercept or self.penalty.l1:
             raise ValueError(
-                "solver='block_frank_wolfe' is for a ridge without intercepts; use 'dual' or 'lbfgs'"
+                "solver='block_frank_wolfe' is for a ridge without intercepts; use 'dual' or "
+                "'lbfgs'"
             )
         state = self.dual_start(weights)
         state.cache = self.route.bonus(state.mu, self.target, self.loss_weight).copy()

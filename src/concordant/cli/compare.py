@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from concordant.cli import options, terminal
+from concordant.cli import options, sequences, terminal
 
 if TYPE_CHECKING:
     from concordant.report import Comparison
@@ -50,6 +50,7 @@ def compare(
       concordant compare wines.csv --target quality --loss absolute
       concordant compare triage.csv --target ill --loss prices.csv --quick
       concordant compare big.svm --loss abstain:0.2 --routes log,adversarial
+      concordant compare chunks.conll --task sequence
     """
     arguments: dict[str, Any] = {"cv": cv, "repeats": repeats, "n_jobs": jobs}
     if C is not None:
@@ -57,6 +58,14 @@ def compare(
     if quick:
         arguments = QUICK | ({"C": arguments["C"]} if C is not None else {})
     path = terminal.claim(report, force, "--report")
+    kind = sequences.kind_of(data, table["kind"], table["task"])
+    if kind is not None:
+        if quick or C is None:
+            arguments.setdefault("C", (0.1, 1.0))
+        with terminal.plain_warnings():
+            found = _sequences(path, data, kind, table, routes, test, seed, as_json, arguments)
+        publish(found, path, as_json)
+        return
     with terminal.plain_warnings():
         read = options.read_data(data, **table)
         chosen = _routes(routes, kernel)
@@ -66,7 +75,7 @@ def compare(
             show_schema(read)
         found = measure(
             path,
-            f"concordant {shlex.join(sys.argv[1:])}",
+            _command(),
             X=read.features,
             y=read.y,
             loss=read.loss,
@@ -80,6 +89,39 @@ def compare(
             **arguments,
         )
     publish(found, path, as_json)
+
+
+def _command() -> str:
+    return f"concordant {shlex.join(sys.argv[1:])}"
+
+
+def _sequences(
+    path: Path, data: str, kind: str, table: dict[str, Any], routes: str | None, test: str,
+    seed: int, as_json: bool, arguments: dict[str, Any],
+) -> Comparison:  # fmt: skip
+    from concordant.report.sequences import compare_sequences
+
+    read = sequences.read_sequences(data, kind, table["template"], table["loss"])
+    question = f"{Path(data).name}: label sequences, scored by {read.loss_name} per position"
+    if not as_json:
+        terminal.say(f"{question}:\nwhich way of training loses least?\n", style="bold")
+        terminal.say(f"{sequences.describe(read)}\n")
+    return measure(
+        path,
+        _command(),
+        compare_sequences,
+        X=read.X,
+        y=read.y,
+        loss=read.loss,
+        loss_name=read.loss_name,
+        words=read.words,
+        test=test,
+        question=question,
+        source=data,
+        random_state=seed,
+        routes=None if routes is None else [name.strip() for name in routes.split(",")],
+        **arguments,
+    )
 
 
 def _numbers(text: str) -> tuple[float, ...]:
@@ -135,14 +177,13 @@ def show_schema(read: options.Data) -> None:
     terminal.say()
 
 
-def measure(path: Path, command: str, **arguments: Any) -> Comparison:
+def measure(path: Path, command: str, engine: Any = None, **arguments: Any) -> Comparison:
     """Compare with a progress line, and write the page."""
-    from concordant.report import compare as run
-    from concordant.report import write
+    from concordant import report
 
     with terminal.live() as progress:
-        comparison = run(**arguments, progress=progress)
-    write(comparison, path, command)
+        comparison = (engine or report.compare)(**arguments, progress=progress)
+    report.write(comparison, path, command)
     return comparison
 
 

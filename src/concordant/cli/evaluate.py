@@ -36,9 +36,11 @@ def evaluate(
 
     with terminal.plain_warnings():
         served = Served(model)
-        y, answers = _answers(
-            served, data, target, kind, {"encoding": encoding, "empty": (*tables.EMPTY, *empty)}
-        )
+        if served.is_sequence:
+            y, answers = _positions(served, data, kind)
+        else:
+            reading = {"encoding": encoding, "empty": (*tables.EMPTY, *empty)}
+            y, answers = _answers(served, data, target, kind, reading)
         found = _priced(served, y, answers, loss)
     result = _result(found, loss or served.about.get("loss") or repr(served.last.loss))
     if as_json:
@@ -64,6 +66,15 @@ def _answers(
         truths.append(tables.labels_of(frame, target, max_labels=10**9))
         answers.append(served.model.predict(x))
     return np.concatenate(truths), np.concatenate(answers)
+
+
+def _positions(served: Any, data: str, kind: str | None) -> tuple[Any, Any]:
+    """True labels and answers of every position of every sequence."""
+    import numpy as np
+
+    _, x, y = served.sequences(data, kind)
+    answers = np.concatenate([np.asarray(a) for a in served.model.predict(x)])
+    return np.array([label for labels in y for label in labels]), answers
 
 
 def _priced(served: Any, y: Any, answers: Any, loss: str | None) -> Answers:

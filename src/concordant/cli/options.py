@@ -42,7 +42,7 @@ jobs_option = click.option(
 data_argument = click.argument(
     "data", type=click.Path(exists=True, dir_okay=False, allow_dash=True), metavar="DATA"
 )
-FORMATS = ("csv", "tsv", "parquet", "svmlight")
+FORMATS = ("csv", "tsv", "parquet", "svmlight", "conll", "crfsuite")
 
 
 def file_options(command: Any) -> Any:
@@ -66,6 +66,15 @@ def table_options(command: Any) -> Any:
     """How to take a table."""
     return _all(
         click.option("--target", metavar="COLUMN", help="The column to predict."),
+        click.option(
+            "--task", type=click.Choice(["table", "sequence"]),
+            help="Rows of a table, or sequences of labels (CoNLL columns, the last the label, or "
+            "CRFsuite text); without it DATA's name or format tells.",
+        ),
+        click.option(
+            "--template", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+            help="CRF++ template for the features of CoNLL columns.",
+        ),
         click.option(
             "--loss", default="zero_one", show_default=True, metavar="LOSS",
             help="A name (zero_one, absolute, squared), abstain:PRICE, or a CSV file of costs: "
@@ -127,7 +136,7 @@ class Data:
 def read_data(
     data: str, *, target: str | None, loss: str, order: str | None, missing: str,
     kind: str | None, encoding: str, empty: tuple[str, ...], categories: tuple[str, ...],
-    ignored: tuple[str, ...], max_labels: int,
+    ignored: tuple[str, ...], max_labels: int, task: str | None = None, template: str | None = None,
 ) -> Data:  # fmt: skip
     """The data as the options describe them; a wrong option is a usage error."""
     from concordant.io import tables

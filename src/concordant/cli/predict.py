@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -27,6 +28,8 @@ def predict(
 ) -> None:  # fmt: skip
     """Add action, scores, probabilities and abstentions to each row of DATA, in its order.
 
+    A model of sequences adds its label as one more column, or as the first of CRFsuite's.
+
     Text files are read, answered and written piece by piece, so they may be larger than memory.
 
     \b
@@ -36,19 +39,27 @@ def predict(
     """
     from concordant.cli.serving import Served
     from concordant.io import tables
-    from concordant.io.atomic import write_atomically
 
     path = None if output == "-" else terminal.claim(output, force, "--output")
     with terminal.plain_warnings():
         served = Served(model)
+        if served.is_sequence:
+            _write(served.labelled(data, kind), path)
+            return
         reading = {"encoding": encoding, "empty": (*tables.EMPTY, *empty)}
         pieces = _rows(served, data, kind, only, reading)
-        if path is None:
-            for piece in pieces:
-                sys.stdout.buffer.write(piece)
-            sys.stdout.buffer.flush()
-            return
-        write_atomically(path, pieces)
+        _write(pieces, path)
+
+
+def _write(pieces: Iterator[bytes], path: Path | None) -> None:
+    from concordant.io.atomic import write_atomically
+
+    if path is None:
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+        return
+    write_atomically(path, pieces)
     click.echo(f"Answers written to {path}")
 
 

@@ -21,6 +21,28 @@ class Served:
         self.last = self.steps[-1][1]
 
     @property
+    def is_sequence(self) -> bool:
+        """Whether answers are sequences of labels."""
+        return self.about.get("task") == "sequence"
+
+    def sequences(self, data: str, kind: str | None) -> tuple[Any, Any, Any]:
+        """Sequences as they stand in the file, what the model predicts from, and labels."""
+        from concordant.cli.sequences import KINDS, read_tokens
+
+        rows, y, _ = read_tokens(data, kind if kind in KINDS else self.about["format"])
+        return rows, rows, y
+
+    def labelled(self, data: str, kind: str | None) -> Iterator[bytes]:
+        """The file again with the model's label on every line."""
+        rows, x, y = self.sequences(data, kind)
+        for sequence, given, labels in zip(rows, y, self.model.predict(x)):
+            if isinstance(sequence[0], dict):
+                lines = ["\t".join([str(a), *_attributes(t)]) for a, t in zip(labels, sequence)]
+            else:
+                lines = [" ".join([*t, g, str(a)]) for t, g, a in zip(sequence, given, labels)]
+            yield ("\n".join(lines) + "\n\n").encode("utf-8")
+
+    @property
     def reads_tables(self) -> bool:
         """Whether the model itself turns columns into features."""
         return self.steps[0][0] == "table"
@@ -81,6 +103,11 @@ class Served:
         if not self.reads_tables:
             return []
         return [c for c in self.steps[0][1].columns if c.kind == "category"]
+
+
+def _attributes(token: dict[str, float]) -> list[str]:
+    escaped = ((name.replace("\\", "\\\\").replace(":", "\\:"), v) for name, v in token.items())
+    return [name if value == 1.0 else f"{name}:{value!r}" for name, value in escaped]
 
 
 def _columns(what: str, values: np.ndarray, names: Any) -> dict[str, np.ndarray]:

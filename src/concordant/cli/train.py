@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from concordant.cli import options, terminal
+from concordant.cli import options, sequences, terminal
 
 GRID = (0.01, 0.1, 1.0, 10.0)
 FOLDS = 3
@@ -48,6 +48,12 @@ def train(
       concordant train mail.csv --target spam --loss abstain:0.1 --route log --model spam.model
     """
     path = terminal.claim(output, force, "--model")
+    kind = sequences.kind_of(data, table["kind"], table["task"])
+    if kind is not None:
+        with terminal.plain_warnings():
+            result = _train_sequences(data, kind, path, table, route, C, tol, seed, jobs)
+        _tell(result, as_json)
+        return
     with terminal.plain_warnings():
         read = options.read_data(data, **table)
         estimator = _estimator(read, route, kernel, tol, seed, jobs)
@@ -73,16 +79,70 @@ def train(
         "seconds": seconds,
         "training_loss": _training_loss(estimator, model, read),
     }
+    _tell(result, as_json)
+
+
+def _tell(result: dict[str, Any], as_json: bool) -> None:
     if as_json:
         terminal.say_json(result)
         return
-    relative = estimator.gap_ / max(abs(estimator.objective_), 1e-300)
+    relative = result["gap"] / max(abs(result["objective"]), 1e-300)
     terminal.say(
-        f"Trained {route} for {read.loss_name} on {len(read.y):,} rows in {seconds:.1f} s, "
-        f"C = {estimator.C:g}: certified to a relative gap of {relative:.1e}, mean loss on these "
-        f"rows {result['training_loss']:.4g} (on new rows expect more: see concordant compare)."
+        f"Trained {result['route']} for {result['loss']} on {result['rows']:,} rows in "
+        f"{result['seconds']:.1f} s, C = {result['C']:g}: certified to a relative gap of "
+        f"{relative:.1e}, mean loss on these rows {result['training_loss']:.4g} (on new rows "
+        "expect more: see concordant compare)."
     )
-    terminal.say(f"Model written to {path}")
+    terminal.say(f"Model written to {result['model']}")
+
+
+def _train_sequences(
+    data: str, kind: str, path: Any, table: dict[str, Any], route: str, C: str, tol: float,
+    seed: int, jobs: int | None,
+) -> dict[str, Any]:  # fmt: skip
+    import numpy as np
+    from sklearn.pipeline import Pipeline
+
+    from concordant.estimators import SequenceLabeler
+    from concordant.io import save
+    from concordant.metrics import mean_loss
+
+    read = sequences.read_sequences(data, kind, table["template"], table["loss"])
+    weight = 1.0 if C == "auto" else _given(C)
+    model = SequenceLabeler(
+        read.loss, route, C=weight, tol=max(tol, 1e-3), random_state=seed, n_jobs=jobs
+    )
+    started = time.perf_counter()
+    model.fit(read.X, read.y)
+    seconds = time.perf_counter() - started
+    steps = [] if read.encoder is None else [("columns", read.encoder)]
+    flat = np.array([label for labels in read.y for label in labels])
+    labels, counts = np.unique(flat, return_counts=True)
+    about = {
+        "data": data,
+        "task": "sequence",
+        "format": kind,
+        "rows": len(read.y),
+        "positions": read.tokens,
+        "loss": read.loss_name,
+        "labels": dict(zip(labels.tolist(), counts.tolist())),
+        "trained": _now(),
+        "seconds": round(seconds, 3),
+    }
+    save(Pipeline([*steps, ("model", model)]), path, about=about)
+    answers = np.concatenate([np.asarray(a) for a in model.predict(read.X)])
+    return {
+        "model": str(path),
+        "route": route,
+        "loss": read.loss_name,
+        "rows": len(read.y),
+        "positions": read.tokens,
+        "C": weight,
+        "objective": float(model.objective_),
+        "gap": float(model.gap_),
+        "seconds": seconds,
+        "training_loss": mean_loss(flat, answers, read.loss, labels=model.classes_),
+    }
 
 
 def _estimator(
@@ -101,13 +161,7 @@ def _estimator(
 
 def _C(text: str, read: options.Data, estimator: Any, seed: int, jobs: int | None) -> float:
     if text != "auto":
-        try:
-            value = float(text)
-        except ValueError:
-            value = -1.0
-        if not 0 < value < float("inf"):
-            raise click.BadParameter(f"{text!r} is neither 'auto' nor > 0", param_hint="--C")
-        return value
+        return _given(text)
     import numpy as np
 
     from concordant.report.candidates import candidates
@@ -120,6 +174,20 @@ def _C(text: str, read: options.Data, estimator: Any, seed: int, jobs: int | Non
     protocol = make_protocol(problem, GRID, 2, 1, FOLDS, 1e-3, seed, jobs)
     (candidate, *_) = candidates([estimator], read.loss)
     return tune(problem, candidate, np.arange(len(read.y)), protocol)
+
+
+def _given(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise click.BadParameter(f"{text!r} is neither 'auto' nor > 0", param_hint="--C")
+    return value
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def _pipeline(read: options.Data, estimator: Any) -> Any:
@@ -152,6 +220,6 @@ def _about(data: str, read: options.Data, route: str, seconds: float) -> dict[st
         "route": route,
         "labels": dict(zip(map(str, labels.tolist()), counts.tolist())),
         "columns": [list(row) for row in read.schema.describe()],
-        "trained": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "trained": _now(),
         "seconds": round(seconds, 3),
     }

@@ -11,7 +11,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from concordant.estimators.pairs import Pairs, check_answers, check_pairs, stays_alone
+from concordant.estimators.pairs import (
+    Pairs,
+    check_answers,
+    check_pairs,
+    check_shapes,
+    stays_alone,
+)
 from concordant.estimators.parameters import check_number
 from concordant.estimators.structured import StructuredEstimator, check_examples, object_array
 from concordant.estimators.training import Start, all_or_nothing, one_blas_thread, solve
@@ -192,10 +198,12 @@ class Matcher(StructuredEstimator):
         """
         with all_or_nothing(self):
             surrogate, loss, seed = self._check_parameters()
-            X, y = check_examples(X, y)
-            pairs = check_pairs(X)
-            answers = check_answers(y, pairs)
-            weight = check_weights(sample_weight, len(X), "sample_weight")
+            examples, known = check_examples(X, y)
+            arrays = check_shapes(examples)
+            pairs = check_pairs(arrays)
+            assert known is not None
+            answers = check_answers(known, arrays, pairs.forbidden)
+            weight = check_weights(sample_weight, len(arrays), "sample_weight")
             if not weight.any():
                 raise ValueError("sample_weight is zero for every example")
             kept = np.flatnonzero(weight > 0)
@@ -317,17 +325,28 @@ class Matcher(StructuredEstimator):
     def _read(self, X: Sequence[Any]) -> tuple[Assignments, np.ndarray]:
         """The batch of these examples, and its scores."""
         check_is_fitted(self, "coef_")
-        X, _ = check_examples(X)
-        pairs = check_pairs(X, self.n_features_in_)
-        partial = self.unmatched_ is not None
-        structure = Assignments(pairs.rows, pairs.columns, partial, pairs.forbidden, self.sums)
+        arrays = check_shapes(check_examples(X)[0], self.n_features_in_)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = PairScorer(pairs.features, structure).scores(self._weights())
+            tables = [x.reshape(-1, x.shape[2]) @ self.coef_ for x in arrays]
+        scores = np.concatenate(tables)
+        forbidden = None
+        # A feature that is not finite leaves no finite score: features need no look of their own.
         if not np.isfinite(scores).all():
-            place = int((~np.isfinite(scores)).argmax())
-            example = int(np.searchsorted(structure.starts, place, side="right")) - 1
-            raise ValueError(f"the scores of example {example} overflow")
-        return structure, scores
+            pairs = check_pairs(arrays)
+            forbidden = pairs.forbidden
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = pairs.features @ self.coef_
+            if not np.isfinite(scores).all():
+                stops = np.cumsum(pairs.rows * pairs.columns)
+                bad = int(np.searchsorted(stops, (~np.isfinite(scores)).argmax(), side="right"))
+                raise ValueError(f"the scores of example {bad} overflow")
+        rows, columns = (np.array([x.shape[k] for x in arrays]) for k in (0, 1))
+        structure = Assignments(rows, columns, self.unmatched_ is not None, forbidden, self.sums)
+        out = np.zeros(structure.starts[-1])
+        out[structure.places.pairs] = scores
+        if self.unmatched_ is not None:
+            out[structure.places.rows], out[structure.places.columns] = self.unmatched_
+        return structure, out
 
     def predict(self, X: Sequence[Any]) -> np.ndarray:
         """The best assignment of each example: a 1-D object array of (n,) columns, -1 for alone.
@@ -372,10 +391,12 @@ class Matcher(StructuredEstimator):
 
         Under the Hamming loss it is the share of the rows that are right.
         """
-        X, y = check_examples(X, y)
-        answers = check_answers(y, check_pairs(X, getattr(self, "n_features_in_", None)))
+        check_is_fitted(self, "coef_")
+        examples, known = check_examples(X, y)
+        assert known is not None
+        answers = check_answers(known, check_shapes(examples, self.n_features_in_))
         loss = find_matching(self.loss)
-        weight = check_weights(sample_weight, len(X), "sample_weight")
+        weight = check_weights(sample_weight, len(answers), "sample_weight")
         rows = np.array([len(each) for each in answers])
         weight = np.where(rows > 0, weight, 0.0)
         if not weight.any():

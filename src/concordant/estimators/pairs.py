@@ -27,11 +27,8 @@ class Pairs(NamedTuple):
         return Pairs(np.concatenate(blocks), self.rows[kept], self.columns[kept], masks)
 
 
-def check_pairs(X: Sequence[Any], n_features: int | None = None) -> Pairs:
-    """Features (n, m, d) of each example, or an error that names the bad one.
-
-    A pair is forbidden if one of its features is minus infinity.
-    """
+def check_shapes(X: Sequence[Any], n_features: int | None = None) -> list[np.ndarray]:
+    """Each example as a float array (n, m, d), all of one width, or an error that names it."""
     arrays = []
     for e, each in enumerate(X):
         try:
@@ -49,6 +46,14 @@ def check_pairs(X: Sequence[Any], n_features: int | None = None) -> Pairs:
         arrays.append(x)
     if n_features == 0:
         raise ValueError("X has 0 feature(s) a pair while a minimum of 1 is required")
+    return arrays
+
+
+def check_pairs(arrays: list[np.ndarray]) -> Pairs:
+    """The batch of these examples, or an error that names the first value that is no number.
+
+    A pair is forbidden if one of its features is minus infinity.
+    """
     rows = np.array([x.shape[0] for x in arrays])
     columns = np.array([x.shape[1] for x in arrays])
     features = np.concatenate([x.reshape(-1, x.shape[2]) for x in arrays])
@@ -62,7 +67,7 @@ def check_pairs(X: Sequence[Any], n_features: int | None = None) -> Pairs:
 
 def _forbidden(arrays: list[np.ndarray]) -> list[np.ndarray | None]:
     """Masks of forbidden pairs, or an error at the first NaN or plus infinity."""
-    masks: list[np.ndarray | None] = []
+    masks: list[Any] = []
     for e, x in enumerate(arrays):
         wrong = np.isnan(x) | (x == np.inf)
         if wrong.any():
@@ -76,10 +81,13 @@ def _forbidden(arrays: list[np.ndarray]) -> list[np.ndarray | None]:
     return masks
 
 
-def check_answers(y: Sequence[Any], pairs: Pairs) -> list[np.ndarray]:
+def check_answers(
+    y: Sequence[Any], arrays: list[np.ndarray], forbidden: list[np.ndarray | None] | None = None
+) -> list[np.ndarray]:
     """The column of each row, -1 for alone, or an error that names example and row."""
     out = []
-    for e, (each, n, m) in enumerate(zip(y, pairs.rows, pairs.columns)):
+    for e, (each, x) in enumerate(zip(y, arrays)):
+        n, m = x.shape[:2]
         answer = np.asarray(each)
         if answer.size == 0:
             answer = answer.astype(np.int64)
@@ -97,7 +105,7 @@ def check_answers(y: Sequence[Any], pairs: Pairs) -> list[np.ndarray]:
             column = int(np.bincount(taken).argmax())
             first, second = np.flatnonzero(answer == column)[:2]
             raise ValueError(f"y[{e}] gives column {column} to rows {first} and {second}")
-        mask = None if pairs.forbidden is None else pairs.forbidden[e]
+        mask = None if forbidden is None else forbidden[e]
         if mask is not None:
             rows = np.flatnonzero(answer >= 0)
             hit = mask[rows, answer[rows]]

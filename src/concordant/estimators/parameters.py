@@ -92,6 +92,7 @@ def _check_training(given: Any) -> None:
 
 
 def check_penalty(given: Any) -> Penalty:
+    """The penalty by its name, or an error; a kernel has its own norm and no lasso."""
     if not isinstance(given.penalty, str) or given.penalty not in RATIOS:
         raise ValueError(
             f"unknown penalty {given.penalty!r}; names are {', '.join(sorted(RATIOS))}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
+
 
 class Progress:
     """Shows pass, objective, gap and seconds on stderr; nothing unless `verbose`.
@@ -21,7 +23,10 @@ class Progress:
     def __call__(self, n_iter: int, objective: float, gap: float, seconds: float) -> None:
         if not self.verbose:
             return
-        self._line = f"pass {n_iter:5d}  objective {objective:.6g}  gap {gap:.2e}  {seconds:.1f} s"
+        known = [f"pass {n_iter:5d}"]
+        known += [f"objective {objective:.6g}"] * (objective < np.inf)
+        known += [f"gap {gap:.2e}"] * (gap < np.inf)
+        self._line = "  ".join([*known, f"{seconds:.1f} s"])
         if seconds - self._shown_at >= (0.1 if self.live else 1.0):
             self._shown_at = seconds
             self._show()

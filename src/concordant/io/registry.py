@@ -9,15 +9,78 @@ from __future__ import annotations
 import importlib
 from functools import cache
 
-#: module -> classes; the class's name is its key.
+#: module -> classes; a class's name is its key.
 _MODULES: dict[str, tuple[str, ...]] = {
-    "concordant.estimators": ("Classifier", "OrdinalClassifier"),
+    "concordant.estimators": (
+        "Classifier",
+        "GraphLabeler",
+        "KernelDependencyEstimator",
+        "LossTrickPredictor",
+        "Matcher",
+        "NadarayaWatson",
+        "OrdinalClassifier",
+        "Ranker",
+        "SequenceLabeler",
+    ),
     "concordant.estimators.decisions": ("Rule",),
     "concordant.estimators.kernels": ("Kernel", "Nystroem"),
+    "concordant.estimators.latent": ("LatentClassifier",),
+    "concordant.estimators.node_decisions": ("NodeRule",),
     "concordant.estimators.training": ("Start",),
     "concordant.io.encoding": ("Column", "Standardise", "TableEncoder"),
-    "concordant.losses": ("Absolute", "Abstain", "CostMatrix", "Squared", "ZeroOne"),
+    "concordant.io.tokens": ("ColumnFeatures",),
+    "concordant.losses": (
+        "Absolute",
+        "Abstain",
+        "Cauchy",
+        "ChiSquared",
+        "CostMatrix",
+        "Diffusion",
+        "EditDistance",
+        "EpsilonInsensitive",
+        "FMeasure",
+        "Fair",
+        "FunctionLoss",
+        "GemanMcClure",
+        "Hamming",
+        "Hellinger",
+        "HingeLoss",
+        "Huber",
+        "Jaccard",
+        "Kendall",
+        "KernelInduced",
+        "KullbackLeibler",
+        "L2L1",
+        "LabelOnly",
+        "LogisticLoss",
+        "Matching",
+        "Overlap",
+        "PairMatrix",
+        "Pinball",
+        "Rank",
+        "Spearman",
+        "Squared",
+        "ZeroOne",
+    ),  # fmt: skip
+    "concordant.losses.boxes": ("PairZeroOne",),
     "concordant.losses.labels": ("Among",),
+    "concordant.losses.outputs": ("OfLabels",),
+    "concordant.losses.reals": ("AbsoluteError", "Pieces", "SquaredError"),
+    "concordant.outputs.candidates": ("Candidates", "Labels"),
+    "concordant.outputs.features": ("Fourier", "Gaussian", "Sums"),
+    "concordant.outputs.histograms": (
+        "FlooredMass",
+        "SimplexDescent",
+        "SphereDescent",
+        "SphereMean",
+        "SphereMedians",
+    ),  # fmt: skip
+    "concordant.outputs.induced": ("Circle", "PreImage", "Sphere", "UnweightedPreImage"),
+    "concordant.outputs.orderings": ("Assignment", "Borda", "Preferences", "Tournament"),
+    "concordant.outputs.reals": ("Knots", "Margins", "Means", "Search"),
+    "concordant.outputs.ridge": ("Coefficients", "Spectrum"),
+    "concordant.outputs.sets": ("Entries", "Sets", "SizedSets"),
+    "concordant.outputs.strings": ("Median",),
     "concordant.structures": ("LabelCosts",),
     "concordant.surrogates": (
         "Adversarial",
@@ -25,9 +88,13 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "BinaryEncoded",
         "CostOneVsAll",
         "CostOneVsOne",
+        "Dissimilarity",
         "Hinge",
         "Hybrid",
         "ImmediateThreshold",
+        "IterativeLatentSVM",
+        "LatentLog",
+        "LatentSVM",
         "LeeLinWahba",
         "Log",
         "OneSidedRegression",
@@ -36,6 +103,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "Reduction",
         "RejectingCrammerSinger",
         "RejectingOneVsRest",
+        "SmoothGame",
         "WestonWatkins",
     ),
     # What a model is usually chained with; their state is data only.
@@ -49,19 +117,28 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
 }
 
-KEYS: dict[str, str] = {name: module for module, names in _MODULES.items() for name in names}
+#: key -> module and class, where two classes have one name.
+_OTHERS: dict[str, tuple[str, str]] = {
+    "FeatureNystroem": ("concordant.outputs.features", "Nystroem"),
+}
+
+KEYS: dict[str, tuple[str, str]] = {
+    name: (module, name) for module, names in _MODULES.items() for name in names
+} | _OTHERS
 
 
 @cache
 def class_of(key: str) -> type:
     """The class of this key; KeyError if there is none."""
-    return getattr(importlib.import_module(KEYS[key]), key)
+    module, name = KEYS[key]
+    return getattr(importlib.import_module(module), name)
 
 
+@cache
 def key_of(kind: type) -> str | None:
     """The key of exactly this class, subclasses excluded; None if it has none."""
-    key = kind.__name__
-    return key if key in KEYS and class_of(key) is kind else None
+    keys = (key for key, (_, name) in KEYS.items() if name == kind.__name__)
+    return next((key for key in keys if class_of(key) is kind), None)
 
 
 def trusted_types() -> list[str]:

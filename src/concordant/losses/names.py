@@ -34,20 +34,6 @@ LOSSES: dict[str, type[LabelLoss]] = {
 }
 
 
-def find_loss(loss: Any) -> LabelLoss:
-    """The loss of this name, or the object itself."""
-    if isinstance(loss, str):
-        if loss not in LOSSES:
-            raise ValueError(
-                f"unknown loss {loss!r}; names are {', '.join(sorted(LOSSES))}, "
-                "and Abstain(cost=...) and CostMatrix(matrix) are objects of concordant.losses"
-            )
-        return LOSSES[loss]()
-    if not isinstance(loss, LabelLoss):
-        raise TypeError(f"loss must be a name or a concordant loss, got {type(loss).__name__}")
-    return loss
-
-
 #: Losses between outputs of other kinds, of `LossTrickPredictor` and its relatives.
 OUTPUT_LOSSES: dict[str, type[OutputLoss]] = {
     "cauchy": Cauchy,
@@ -70,6 +56,25 @@ OUTPUT_LOSSES: dict[str, type[OutputLoss]] = {
     "rank": Rank,
     "spearman": Spearman,
 }
+
+
+def find_loss(loss: Any) -> LabelLoss:
+    """The loss of this name, or the object itself."""
+    if isinstance(loss, OutputLoss) or (isinstance(loss, str) and loss in OUTPUT_LOSSES):
+        raise TypeError(
+            f"{loss!r} is a loss between outputs, not on labels; LossTrickPredictor takes it"
+        )
+    if isinstance(loss, str):
+        if loss not in LOSSES:
+            raise ValueError(
+                f"unknown loss {loss!r}; names are {', '.join(sorted(LOSSES))}, "
+                "and Abstain(cost=...) and CostMatrix(matrix) are objects of concordant.losses"
+            )
+        return LOSSES[loss]()
+    if not isinstance(loss, LabelLoss):
+        raise TypeError(f"loss must be a name or a concordant loss, got {type(loss).__name__}")
+    return loss
+
 
 #: What losses on ranks mean where outputs are numbers.
 ON_NUMBERS: dict[type[LabelLoss], type[OutputLoss]] = {

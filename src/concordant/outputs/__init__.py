@@ -7,5 +7,6 @@ K_x`` (Ciliberto, Rudi and Rosasco, NIPS 2016; their n lambda is 1/C).
 from concordant.outputs.base import Decoder, Options
 from concordant.outputs.candidates import comparison_constant
 from concordant.outputs.names import DECODERS, find_decoder
+from concordant.outputs.products import ProductKernel
 
-__all__ = ["DECODERS", "Decoder", "Options", "comparison_constant", "find_decoder"]
+__all__ = ["DECODERS", "Decoder", "Options", "ProductKernel", "comparison_constant", "find_decoder"]

@@ -35,13 +35,16 @@ JITTER = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
 class Gaussian:
     """``exp(-gamma |a - b|**2)`` between rows, in the precision of the data, in place.
 
-    Faster than the general function because it makes one matrix and changes it in place.
+    Faster than the general function because it makes one matrix and changes it in place. Rows
+    are first shifted by `origin`, so that large means do not cost the small differences.
     """
 
-    def __init__(self, gamma: float):
+    def __init__(self, gamma: float, origin: Any = 0.0):
         self.gamma = gamma
+        self.origin = origin
 
     def __call__(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        a, b = a - self.origin, b - self.origin
         out = a @ (b.T * (2.0 * self.gamma)).astype(a.dtype)
         out -= (self.gamma * np.einsum("ij,ij->i", a, a))[:, None].astype(a.dtype)
         out -= (self.gamma * np.einsum("ij,ij->i", b, b)).astype(a.dtype)
@@ -49,7 +52,7 @@ class Gaussian:
         return np.exp(out, out=out)
 
 
-class Nystroem:
+class CentreFeatures:
     """Kernel values with centres as features."""
 
     def __init__(self, kernel: Any, centres: Any):
@@ -120,14 +123,16 @@ class Sums:
 
     def __init__(self, features: Any, x: Any, weight: np.ndarray, targets: Any, dtype: Any):
         self.root = features.penalty_root(dtype)
-        left: Any = 0.0
-        right: Any = 0.0
+        left: Any = np.float64(0.0)
+        right: Any = np.float64(0.0)
         for rows in _blocks(x, features, self.root):
             values = features(x[rows])
-            scaled = values * weight[rows, None].astype(values.dtype)
-            gram = scaled.T @ values
-            part = scaled.T @ dense(targets[rows]).astype(values.dtype)
-            left, right = left + gram.astype(np.float64), right + part.astype(np.float64)
+            scale = np.sqrt(weight[rows, None]).astype(values.dtype)
+            if (scale != 1.0).any():
+                values *= scale
+            # NumPy sees that both sides are one array and does half of the work.
+            left = left + values.T @ values
+            right = right + values.T @ (dense(targets[rows]) * scale).astype(values.dtype)
         self.values, self.vectors = np.linalg.eigh(_whiten(self.root, left))
         self.values = np.maximum(self.values, 0.0)
         self.inner = self.vectors.T @ _half(self.root, right)

@@ -32,14 +32,13 @@ class SphereMean(Decoder):
 class SphereMedians(Decoder):
     """Hellinger as a sum of absolute differences: medians, tied by a multiplier.
 
-    ``z = sqrt y`` minimises a sum of weighted absolute differences on the unit sphere. `bound`
-    gives, for the sums last decoded, a value that no histogram can be below.
+    ``z = sqrt y`` minimises a sum of weighted absolute differences on the unit sphere.
     """
 
     exact = False
     guarantee = (
-        "approximate: the dual of one multiplier bounds the minimum from below (`bound`), and the "
-        "answer differs from minimisers of the relaxed problem in one entry at most"
+        "approximate: `bounded` gives a lower bound beside each answer, by the dual of one "
+        "multiplier; the answer leaves minimisers of the relaxed problem in one entry at most"
     )
     ROUNDS = 50
 
@@ -53,17 +52,20 @@ class SphereMedians(Decoder):
         self.order = np.ascontiguousarray(np.hstack([ends, order, ends]))
         sorted_ = np.take_along_axis(roots, order.T, axis=0)
         self.knots = np.ascontiguousarray(np.vstack([edges[:1], sorted_, edges[1:]]).T)
-        self.bound = np.empty(0)
         assert self.knots.shape[1] == n + 2
 
     def decode(self, sums: np.ndarray) -> np.ndarray:
+        return self.bounded(sums)[0]
+
+    def bounded(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Answers, and for each row of sums a value that no histogram is below."""
         from concordant.kernels.univariate import medians_on_sphere
 
         sums = np.ascontiguousarray(sums)
-        roots, self.bound = np.empty((len(sums), len(self.knots))), np.empty(len(sums))
-        medians_on_sphere(sums, self.knots, self.order, self.ROUNDS, roots, self.bound)
+        roots, bound = np.empty((len(sums), len(self.knots))), np.empty(len(sums))
+        medians_on_sphere(sums, self.knots, self.order, self.ROUNDS, roots, bound)
         squares = roots**2
-        return squares / squares.sum(axis=1, keepdims=True)
+        return squares / squares.sum(axis=1, keepdims=True), bound
 
 
 class FlooredMass(Decoder):

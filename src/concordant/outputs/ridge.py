@@ -87,6 +87,7 @@ class Spectrum:
         )
         self.values = np.maximum(self.values, 0.0)
         self.inner = self.vectors.T @ (self.right * self.scale)
+        self.squares: np.ndarray | None = None
 
     def coefficients(self, C: float) -> Coefficients:
         """As `solve` gives them."""
@@ -97,7 +98,9 @@ class Spectrum:
         """Sums of every example when it is left out of training."""
         shrink = 1.0 / (1.0 + C * self.values)
         residual = (self.vectors @ (self.inner * shrink[:, None])) / self.scale
-        kept = (self.vectors**2) @ shrink
+        if self.squares is None:
+            self.squares = self.vectors**2
+        kept = self.squares @ shrink
         out = self.right - residual / np.maximum(kept, np.finfo(kept.dtype).tiny)[:, None]
         if self.through is not None:
             out = out @ self.through

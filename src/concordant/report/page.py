@@ -41,6 +41,7 @@ def render(comparison: Comparison, command: str = "") -> str:
         train=snippets.train_code(comparison),
         machine=f"{platform.system()} {platform.machine()}",
         rare=_rare(comparison),
+        worst=comparison.problem.worst(comparison.best),
     )
 
 

@@ -131,6 +131,10 @@ class Problem:
             return None, None
         return doubt_of(model, x, self.costs, answers), None
 
+    def worst(self, outcome: Any) -> list[Any]:
+        """Examples to show in full; rows of a table are not."""
+        return []
+
     def _all_labels(self, proba: np.ndarray, codes: Any) -> np.ndarray:
         """Probabilities with a column for every label, those unseen in training too."""
         out = np.zeros((len(proba), len(self.classes)), dtype=np.float32)
@@ -175,6 +179,9 @@ class Problem:
         row = np.full(len(self.classes) + len(self.actions), -1)
         row[self.action_codes] = np.arange(len(self.actions))
         return row[np.asarray(codes, dtype=np.int64)]
+
+    #: The function of `concordant.report` that compares on such data.
+    function = "compare"
 
     def summary(self) -> list[tuple[str, float, float, float, float]]:
         """Name, least, mean, largest and standard deviation of each feature (dense data)."""

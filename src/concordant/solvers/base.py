@@ -86,6 +86,11 @@ class Run:
 
         return Run(tol, self.max_iter - self.n_iter, report, self.floor)
 
+    def settle(self, objective: Any) -> None:
+        """Replace an upper bound on the objective at the best weights by its value."""
+        self.primal = min(self.primal, objective.primal(self.weights))
+        self.history["objective"][-1], self.history["gap"][-1] = self.primal, self.gap
+
     def certify(self, objective: Any) -> None:
         """A lower bound at the best weights, if the solver was stopped before it had one."""
         if self.gap < np.inf or self.weights is None:

@@ -27,13 +27,11 @@ class AveragedPerceptron:
         weights = objective.start() if start is None else start.copy()
         total = np.zeros_like(weights)
         seen, passes = 0, min(self.passes, run.max_iter)
-        for last in range(passes):
+        for _ in range(passes):
             order = rng.permutation(objective.n_examples)
             seen = objective.online_pass(weights, total, seen, order, self.rule)
             average = weights - total / max(seen, 1)
-            value = objective.primal(average) if last == passes - 1 else np.inf
-            dual = objective.dual_at(average)[1] if last == passes - 1 else -np.inf
-            if run.record(average, value, dual):
+            if run.record(average, objective.primal(average), objective.dual_at(average)[1]):
                 return
         run.reason = "passes"
 

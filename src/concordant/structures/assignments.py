@@ -307,13 +307,13 @@ class Assignments(Structure):
         prices = np.repeat(np.asarray(weight, dtype=float), self.sizes) * loss.prices
         strength = np.ascontiguousarray(np.broadcast_to(strength, (n,)), dtype=float)
         upper, mu, bonus, gap = np.empty(n), np.empty(self.starts[-1]), np.empty(n), np.empty(n)
-        p = np.empty(self.starts[-1])
+        p, (last_q, last_p) = np.empty(self.starts[-1]), self._pair
 
         def run(rows: slice) -> None:
             play_rows(
                 scores, prices, self.allowed, self.starts, self.rows, self.columns, self.slack,
-                self.kind, rows.start, rows.stop, strength, own, centre, self._memory["game"], *self._pair,
-                mu, p, upper, bonus, gap,
+                self.kind, rows.start, rows.stop, strength, own, centre, self._memory["game"],
+                last_q, last_p, mu, p, upper, bonus, gap,
             )  # fmt: skip
 
         self._map(run)
