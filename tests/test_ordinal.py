@@ -407,6 +407,8 @@ def test_every_check_of_scikit_learn_passes(route, kernel):
         model = cc.OrdinalClassifier(surrogate=route, kernel=kernel)
         if hasattr(model, "predict_proba"):
             model.set_params(loss="zero_one")
+        if route == "hybrid":  # its steps are slow, and the checks need no more
+            model.set_params(tol=1e-3)
         results = check_estimator(model, on_skip=None, on_fail=None)
     failed = [r for r in results if r["status"] != "passed"]
     assert len(results) >= 60
