@@ -102,7 +102,7 @@ class ThresholdScorer(Scorer):
         return float(np.linalg.norm(self.offsets, 2)) ** 2 if self.n_classes > 1 else 0.0
 
     def pull(self, norms: np.ndarray) -> float:
-        return super().pull(self.inner.square_norms())
+        return 0.1 * super().pull(self.inner.square_norms())
 
     def take(self, rows: slice | np.ndarray) -> ThresholdScorer:
         return self._over(self.inner.take(rows))
