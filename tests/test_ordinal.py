@@ -367,7 +367,7 @@ def test_missing_labels_and_features_are_named():
 
 def test_a_route_that_asks_questions_has_no_thresholds():
     X, names, _ = named()
-    with pytest.raises(TypeError, match="cost_one_vs_one.*Classifier"):
+    with pytest.raises(TypeError, match=r"cost_one_vs_one.*Classifier"):
         cc.OrdinalClassifier(surrogate="cost_one_vs_one", categories=NAMES).fit(X, names)
 
 

@@ -13,6 +13,7 @@ A walk through the library, from the inside out:
   (`surrogates.evaluate`, `surrogates.equilibrium`) usable under any model;
 - `Classifier`: a scikit-learn classifier for any loss by any route, linear or kernel, with a
   certified duality gap and a sentence on its consistency;
+- `OrdinalClassifier`: the same for ordered labels, by one direction and thresholds on it;
 - `concordant.metrics`: `mean_loss` and `make_scorer` for the same losses.
 
 Names are loaded when first used, so importing the package costs next to nothing.

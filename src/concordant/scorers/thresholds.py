@@ -61,7 +61,9 @@ class ThresholdScorer(Scorer):
 
     def _spread(self, s: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Scores of the labels from the one score."""
-        return s * self.ranks + self.offsets @ weights[self._size :]
+        scores = s * self.ranks
+        scores += self.offsets @ weights[self._size :]
+        return scores
 
     def start(self) -> np.ndarray:
         return np.zeros(self._size + self.offsets.shape[1])
