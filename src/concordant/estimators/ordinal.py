@@ -11,6 +11,7 @@ from concordant.estimators.base import LabelClassifier
 from concordant.estimators.data import Sample
 from concordant.metrics import check_labels
 from concordant.scorers import Scorer, ThresholdScorer
+from concordant.surrogates import find_surrogate
 
 
 class OrdinalClassifier(LabelClassifier):
@@ -151,7 +152,7 @@ class OrdinalClassifier(LabelClassifier):
         return None
 
     def _scorer(self, sample: Sample, columns: int, seed: int) -> Scorer:
-        if columns != len(self.classes_):
+        if not find_surrogate(self.surrogate, self.loss)[0].scores_labels:
             raise TypeError(
                 f"surrogate={self.surrogate!r} asks questions of its own, which have no order; "
                 "use Classifier"
