@@ -103,7 +103,10 @@ def test_objective_is_that_of_a_conic_program(route: str, alone: bool) -> None:
 
 def test_solvers_agree() -> None:
     X, y = make([(3, 3), (2, 3), (4, 4)], 3)
-    for route, solvers in (("adversarial", ("dual", "lbfgs")), ("hinge", ("dual", "block_frank_wolfe"))):
+    for route, solvers in (
+        ("adversarial", ("dual", "lbfgs")),
+        ("hinge", ("dual", "block_frank_wolfe")),
+    ):
         models = [
             cc.Matcher(surrogate=route, solver=solver, tol=1e-3, C=0.3, max_iter=3000).fit(X, y)
             for solver in solvers
