@@ -15,13 +15,21 @@ from experiments import (
     hybrid_one_point,
     thesis_figures,
     thesis_table2,
+    thesis_table7,
 )
 from experiments.common import RESULTS, ROOT, DataMissing, Experiment, Options
 from experiments.report import Report
 
 EXPERIMENTS = {
     module.EXPERIMENT.name: module.EXPERIMENT
-    for module in (hybrid_one_point, hybrid_mixtures, chunking, thesis_figures, thesis_table2)
+    for module in (
+        hybrid_one_point,
+        hybrid_mixtures,
+        chunking,
+        thesis_figures,
+        thesis_table2,
+        thesis_table7,
+    )
 }
 PROGRAM = "python -m experiments"
 INTRODUCTION = """# Reproduction of the published experiments
