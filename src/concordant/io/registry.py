@@ -67,7 +67,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "concordant.losses.outputs": ("OfLabels",),
     "concordant.losses.reals": ("AbsoluteError", "Pieces", "SquaredError"),
     "concordant.outputs.candidates": ("Candidates", "Labels"),
-    "concordant.outputs.features": ("Fourier", "Gaussian", "Sums"),
+    "concordant.outputs.features": ("CentreFeatures", "Fourier", "Gaussian"),
     "concordant.outputs.histograms": (
         "FlooredMass",
         "SimplexDescent",
@@ -77,8 +77,9 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),  # fmt: skip
     "concordant.outputs.induced": ("Circle", "PreImage", "Sphere", "UnweightedPreImage"),
     "concordant.outputs.orderings": ("Assignment", "Borda", "Preferences", "Tournament"),
+    "concordant.outputs.products": ("ProductKernel",),
     "concordant.outputs.reals": ("Knots", "Margins", "Means", "Search"),
-    "concordant.outputs.ridge": ("Coefficients", "Spectrum"),
+    "concordant.outputs.ridge": ("Coefficients",),
     "concordant.outputs.sets": ("Entries", "Sets", "SizedSets"),
     "concordant.outputs.strings": ("Median",),
     "concordant.structures": ("LabelCosts",),
