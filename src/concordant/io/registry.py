@@ -118,14 +118,9 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
 }
 
-#: key -> module and class, where two classes have one name.
-_OTHERS: dict[str, tuple[str, str]] = {
-    "FeatureNystroem": ("concordant.outputs.features", "Nystroem"),
-}
-
 KEYS: dict[str, tuple[str, str]] = {
     name: (module, name) for module, names in _MODULES.items() for name in names
-} | _OTHERS
+}
 
 
 @cache
