@@ -61,7 +61,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "Spearman",
         "Squared",
         "ZeroOne",
-    ),  # fmt: skip
+    ),
     "concordant.losses.boxes": ("PairZeroOne",),
     "concordant.losses.labels": ("Among",),
     "concordant.losses.outputs": ("OfLabels",),
@@ -74,7 +74,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "SphereDescent",
         "SphereMean",
         "SphereMedians",
-    ),  # fmt: skip
+    ),
     "concordant.outputs.induced": ("Circle", "PreImage", "Sphere", "UnweightedPreImage"),
     "concordant.outputs.orderings": ("Assignment", "Borda", "Preferences", "Tournament"),
     "concordant.outputs.products": ("ProductKernel",),
@@ -130,7 +130,6 @@ def class_of(key: str) -> type:
     return getattr(importlib.import_module(module), name)
 
 
-@cache
 def key_of(kind: type) -> str | None:
     """The key of exactly this class, subclasses excluded; None if it has none."""
     keys = (key for key, (_, name) in KEYS.items() if name == kind.__name__)
