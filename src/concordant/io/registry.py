@@ -67,7 +67,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "concordant.losses.outputs": ("OfLabels",),
     "concordant.losses.reals": ("AbsoluteError", "Pieces", "SquaredError"),
     "concordant.outputs.candidates": ("Candidates", "Labels"),
-    "concordant.outputs.features": ("Fourier", "Gaussian", "Sums"),
+    "concordant.outputs.features": ("CentreFeatures", "Fourier", "Gaussian"),
     "concordant.outputs.histograms": (
         "FlooredMass",
         "SimplexDescent",
@@ -77,8 +77,9 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
     "concordant.outputs.induced": ("Circle", "PreImage", "Sphere", "UnweightedPreImage"),
     "concordant.outputs.orderings": ("Assignment", "Borda", "Preferences", "Tournament"),
+    "concordant.outputs.products": ("ProductKernel",),
     "concordant.outputs.reals": ("Knots", "Margins", "Means", "Search"),
-    "concordant.outputs.ridge": ("Coefficients", "Spectrum"),
+    "concordant.outputs.ridge": ("Coefficients",),
     "concordant.outputs.sets": ("Entries", "Sets", "SizedSets"),
     "concordant.outputs.strings": ("Median",),
     "concordant.structures": ("LabelCosts",),
@@ -117,14 +118,9 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
 }
 
-#: key -> module and class, where two classes have one name.
-_OTHERS: dict[str, tuple[str, str]] = {
-    "FeatureNystroem": ("concordant.outputs.features", "Nystroem"),
-}
-
 KEYS: dict[str, tuple[str, str]] = {
     name: (module, name) for module, names in _MODULES.items() for name in names
-} | _OTHERS
+}
 
 
 @cache
