@@ -10,12 +10,32 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks import kernels, latent, loss_trick, matchings, startup, surrogates, training
+from benchmarks import (
+    kernels,
+    latent,
+    letters,
+    loss_trick,
+    matchings,
+    ordinal,
+    startup,
+    surrogates,
+    training,
+)
 from benchmarks.common import RESULTS
 
 BENCHMARKS = {
     module.BENCHMARK.name: module.BENCHMARK
-    for module in (surrogates, training, kernels, matchings, loss_trick, latent, startup)
+    for module in (
+        surrogates,
+        training,
+        kernels,
+        ordinal,
+        letters,
+        matchings,
+        loss_trick,
+        latent,
+        startup,
+    )
 }
 INTRODUCTION = """# Benchmarks
 

@@ -160,7 +160,7 @@ def test_no_key_is_given_twice_and_every_public_choice_has_one():
         for name in module.__all__:
             item = getattr(module, name)
             if isinstance(item, type) and issubclass(item, BaseEstimator) and not name.endswith(
-                ("LabelLoss", "OutputLoss", "Surrogate")
+                ("LabelLoss", "OutputLoss", "PairLoss", "Surrogate")
             ):  # fmt: skip
                 assert registry.key_of(item) == name
     for name in cc.__all__:

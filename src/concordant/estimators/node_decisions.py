@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,11 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from concordant.estimators.answers import codes_of, flat_labels
 from concordant.estimators.structured import check_examples, object_array
-from concordant.losses import LabelLoss
+from concordant.losses import LabelLoss, find_loss
 from concordant.metrics import check_weights
 from concordant.scorers import PairwiseScorer
 from concordant.structures import LabelCosts, NodeCosts, Pairwise
 from concordant.surrogates import Adversarial, Hybrid, Log, Surrogate, find_surrogate
+
+#: Gap of the games solved for prediction, in largest costs a node.
+GAME_TOLERANCE = 1e-3
 
 
 class NodeRule(NamedTuple):
@@ -34,25 +38,31 @@ class Asked(NamedTuple):
     fixed: np.ndarray
 
 
-def _route_of(model: Any) -> Surrogate | None:
+def _route_and_loss(model: Any) -> tuple[Surrogate, LabelLoss] | None:
+    """Those of the last fit, else those it would have; None if they are not valid."""
     if hasattr(model, "_rule"):
-        return model._rule.surrogate
+        return model._rule.surrogate, model._rule.loss
     try:
-        return find_surrogate(model.surrogate, model.loss)[0]
+        return find_surrogate(model.surrogate, model.loss)[0], find_loss(model.loss)
     except (TypeError, ValueError):
         return None
 
 
-def _is_probabilistic(model: Any) -> bool:
-    return isinstance(_route_of(model), (Log, Hybrid))
+def _is_a(*kinds: type[Surrogate]) -> Callable[[Any], bool]:
+    def check(model: Any) -> bool:
+        found = _route_and_loss(model)
+        return found is not None and isinstance(found[0], kinds)
+
+    return check
 
 
-def _is_adversarial(model: Any) -> bool:
-    return isinstance(_route_of(model), Adversarial)
+_is_probabilistic = _is_a(Log, Hybrid)
+_is_adversarial = _is_a(Adversarial)
 
 
 def _has_marginals(model: Any) -> bool:
-    return _is_probabilistic(model) or _is_adversarial(model)
+    found = _route_and_loss(model)
+    return found is not None and found[0].has_probabilities(found[1])
 
 
 class NodeDecisions:
@@ -154,33 +164,30 @@ class NodeDecisions:
             )
 
     def _game(self, asked: Asked) -> np.ndarray:
-        """The predictor's strategy at every node, ``(N, n_actions)``."""
+        """The predictor's equilibrium at every node, ``(N, n_actions)``."""
         from concordant.oracles.node_game import play
 
-        structure = asked.structure
+        structure, scores = asked.structure, asked.scores
+        barred = np.isneginf(scores)
+        if barred.any():  # the game takes products with scores: forbid by a price
+            finite = scores[~barred]
+            scores = np.where(barred, finite.min() - 1e4 * (1.0 + np.ptp(finite)), scores)
         loss = NodeCosts(structure, self._rule.costs.costs)
-        w = np.ones(structure.n_examples)
-        tolerance = 1e-3 * loss.scale * structure.lengths
-        return play(structure, loss, asked.scores, w, tolerance).p
+        tolerance = GAME_TOLERANCE * loss.scale * structure.lengths
+        return play(structure, loss, scores, np.ones(structure.n_examples), tolerance).p
 
     @available_if(_has_marginals)
     def predict_marginals(self, X: Any, fixed: Any = None) -> np.ndarray:
         """Probabilities of every node's labels: an object array of (n_nodes, k) arrays.
 
-        Marginals of the fitted distribution for the log and hybrid routes, of the adversary's
-        equilibrium for the adversarial one.
+        Of the fitted distribution for the log and hybrid routes; of the predictor's equilibrium for
+        the adversarial route under 0-1 loss.
         """
         asked = self._ask(X, fixed)
         structure = asked.structure
-        if _is_probabilistic(self):
-            mu = self._marginals(asked)
-        else:
-            mu = self._adversary(asked)
-        return object_array(structure.codes_of(structure.nodes(mu)))
-
-    def _adversary(self, asked: Asked) -> np.ndarray:
-        route = Adversarial().bind(asked.structure, self._rule.costs.costs)
-        return route.solve(asked.scores, None).mu
+        if _is_adversarial(self):
+            return object_array(structure.codes_of(self._game(asked)))
+        return object_array(structure.codes_of(structure.nodes(self._marginals(asked))))
 
     @available_if(_is_adversarial)
     def strategy(self, X: Any) -> np.ndarray:

@@ -13,15 +13,19 @@ from functools import cache
 _MODULES: dict[str, tuple[str, ...]] = {
     "concordant.estimators": (
         "Classifier",
+        "GraphLabeler",
         "KernelDependencyEstimator",
         "LossTrickPredictor",
+        "Matcher",
         "NadarayaWatson",
         "OrdinalClassifier",
         "Ranker",
+        "SequenceLabeler",
     ),
     "concordant.estimators.decisions": ("Rule",),
     "concordant.estimators.kernels": ("Kernel", "Nystroem"),
     "concordant.estimators.latent": ("LatentClassifier",),
+    "concordant.estimators.node_decisions": ("NodeRule",),
     "concordant.estimators.training": ("Start",),
     "concordant.io.encoding": ("Column", "Standardise", "TableEncoder"),
     "concordant.io.tokens": ("ColumnFeatures",),
@@ -49,6 +53,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "L2L1",
         "LabelOnly",
         "LogisticLoss",
+        "Matching",
         "Overlap",
         "PairMatrix",
         "Pinball",
@@ -56,7 +61,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "Spearman",
         "Squared",
         "ZeroOne",
-    ),  # fmt: skip
+    ),
     "concordant.losses.boxes": ("PairZeroOne",),
     "concordant.losses.labels": ("Among",),
     "concordant.losses.outputs": ("OfLabels",),
@@ -69,7 +74,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "SphereDescent",
         "SphereMean",
         "SphereMedians",
-    ),  # fmt: skip
+    ),
     "concordant.outputs.induced": ("Circle", "PreImage", "Sphere", "UnweightedPreImage"),
     "concordant.outputs.orderings": ("Assignment", "Borda", "Preferences", "Tournament"),
     "concordant.outputs.reals": ("Knots", "Margins", "Means", "Search"),
@@ -98,6 +103,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "Reduction",
         "RejectingCrammerSinger",
         "RejectingOneVsRest",
+        "SmoothGame",
         "WestonWatkins",
     ),
     # What a model is usually chained with; their state is data only.
@@ -128,7 +134,6 @@ def class_of(key: str) -> type:
     return getattr(importlib.import_module(module), name)
 
 
-@cache
 def key_of(kind: type) -> str | None:
     """The key of exactly this class, subclasses excluded; None if it has none."""
     keys = (key for key, (_, name) in KEYS.items() if name == kind.__name__)

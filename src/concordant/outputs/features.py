@@ -52,7 +52,7 @@ class Gaussian:
         return np.exp(out, out=out)
 
 
-class Nystroem:
+class CentreFeatures:
     """Kernel values with centres as features."""
 
     def __init__(self, kernel: Any, centres: Any):
