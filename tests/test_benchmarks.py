@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ast
-import importlib
-import importlib.util
 import json
 import re
 import sys
 
 import pytest
 
-importlib.import_module("numba")
-from benchmarks import __main__ as command  # noqa: E402
+from benchmarks import __main__ as command
 
 NAMES = {
     module.BENCHMARK.name: module

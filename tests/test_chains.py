@@ -39,6 +39,7 @@ def batches(kind: str) -> list[tuple[Chain, Array]]:
                 "ties": lambda n: rng.integers(-1, 2, n).astype(float),
                 "huge": lambda n: 1e5 * rng.normal(size=n),
                 "wide": lambda n: 300.0 * rng.normal(size=n),
+                "steep": lambda n: 75.0 * rng.normal(size=n),
                 "tiny": lambda n: 1e-9 * rng.normal(size=n),
                 "forbidden": lambda n: rng.normal(size=n),
             }[kind](size)
@@ -64,7 +65,7 @@ def each(chain: Chain, scores: Array) -> list[tuple[slice, slice, Array, Array, 
     return out
 
 
-KINDS = ("ordinary", "ties", "huge", "wide", "tiny", "forbidden")
+KINDS = ("ordinary", "ties", "huge", "wide", "steep", "tiny", "forbidden")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -378,7 +378,7 @@ class CorpusObjective:
         work, kept = given[6].copy(), np.ascontiguousarray(free)
         seen = online_steps(
             *given[:6], work, kept, given[8], order, self.codes, self.weight, self.node_weight,
-            self.model.costs, rule, seen, *totals, *self.scratch(),
+            self.model.costs, rule, layout.fit_intercept, seen, *totals, *self.scratch(),
         )  # fmt: skip
         open_ = self.blocked == 0.0
         transitions[open_] = work[open_]

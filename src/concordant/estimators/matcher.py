@@ -38,6 +38,7 @@ from concordant.surrogates import (
     Surrogate,
     find_surrogate,
 )
+from concordant.surrogates.smoothed import SmoothedRoute
 
 ROUTES = (Adversarial, Hinge, Log, Hybrid)
 
@@ -282,7 +283,9 @@ class Matcher(StructuredEstimator):
             raise ValueError(f"the values of example {bad} are too large: their squares overflow")
         if self.mu is not None:
             surrogate = SmoothGame(self.mu)
-        route = Route(surrogate, structure, prices)
+        # The hybrid's two halves come apart where smoothing is by entropy.
+        kind = SmoothedRoute if isinstance(surrogate, Hybrid) else Route
+        route = kind(surrogate, structure, prices)
         target = structure.table(answers)
         return Objective(scorer, route, target, self.C * weight, executor=scorer.executor)
 

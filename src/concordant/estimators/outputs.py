@@ -209,8 +209,10 @@ class OutputEstimator(StructuredEstimator):
         return kernel
 
     def _gram(self, kernel: Any, examples: Examples, look: bool = True) -> np.ndarray:
-        """Kernel matrix of the examples, checked; a copy, to be overwritten."""
-        gram = np.array(examples.x if kernel is None else kernel(examples.x, examples.x))
+        """Kernel matrix of the examples, checked; ours, to be overwritten."""
+        gram = examples.x if kernel is None else kernel(examples.x, examples.x)
+        if kernel is None or callable(self.kernel):
+            gram = np.array(gram)  # the user's
         ours = isinstance(self.kernel, str) and self.kernel in SEMIDEFINITE
         check_gram(gram, examples.origin, ours)
         if look and not ours:

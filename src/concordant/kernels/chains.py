@@ -18,8 +18,9 @@ import numpy as np
 
 from concordant.kernels.vector import exp_shifted, kernel, largest, total
 
-#: Largest range of scores (of a position and a table together) for the scaled domain.
-SAFE = 600.0
+#: Largest range of scores (of a position r and a table s together) for the scaled domain. Its
+#: numbers are at least exp(-s - r) on the way there and at most exp(3 s + 2 r) on the way back.
+SAFE = 230.0
 
 
 @kernel

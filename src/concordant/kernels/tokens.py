@@ -339,7 +339,7 @@ def block_steps(
 @kernel
 def online_steps(
     indptr, indices, values, begin, labels, weights, transitions, intercept, offsets, order, codes,
-    weight, node_weight, costs, rule, seen, total, total_transitions, total_intercept, moved,
+    weight, node_weight, costs, rule, fit_intercept, seen, total, total_transitions, total_intercept, moved,
     touched, amounts,
 ):  # fmt: skip
     """A pass of the perceptron (rule 0) or of passive-aggressive updates (rule 1).
@@ -392,7 +392,7 @@ def online_steps(
             for at in range(number):
                 square += amounts[at] ** 2
             for a in range(k):
-                square += shift[a] ** 2
+                square += shift[a] ** 2 if fit_intercept else 0.0
                 for b in range(k):
                     square += pair_change[a, b] ** 2
             gap = value[0] - worth
@@ -400,8 +400,9 @@ def online_steps(
         spread(step * seen, total, touched, amounts, number)
         spread(step, weights, touched, amounts, number)
         for a in range(k):
-            intercept[a] += step * shift[a]
-            total_intercept[a] += step * seen * shift[a]
+            if fit_intercept:
+                intercept[a] += step * shift[a]
+                total_intercept[a] += step * seen * shift[a]
             for b in range(k):
                 if pair_change[a, b] != 0.0:
                     transitions[a, b] += step * pair_change[a, b]

@@ -91,11 +91,26 @@ def play(
             rounds += 1
             done = descent.close_gap(tolerance[open_])
             left = int((~done).sum())
-        best.upper[open_], best.bonus[open_] = descent.upper, descent.bonus
-        best.mu[where], best.p[nodes], best.tau[open_] = descent.mu, descent.best_p, descent.tau
+        _keep_better(best, descent, structure, scores, open_, nodes, where)
         p[nodes] = descent.p
         open_ = open_[~done]
     return best
+
+
+def _keep_better(
+    best: Play, descent: _Descent, structure: Pairwise, scores: np.ndarray, rows: np.ndarray,
+    nodes: np.ndarray, where: np.ndarray,
+) -> None:  # fmt: skip
+    """Take over each bound that a descent on these examples has improved."""
+    attained = structure.dot(scores, best.mu)[rows] + best.bonus[rows]
+    lower, higher = descent.upper < best.upper[rows], descent.attained > attained
+    best.upper[rows[lower]] = descent.upper[lower]
+    at = lower[descent.owner]
+    best.p[nodes[at]] = descent.best_p[at]
+    best.bonus[rows[higher]] = descent.bonus[higher]
+    part = descent.structure.scale(higher.astype(float), np.ones_like(descent.mu)) > 0.0
+    best.mu[where[part]] = descent.mu[part]
+    best.tau[rows] = descent.tau
 
 
 def smoothed_play(
@@ -205,8 +220,11 @@ class _Descent:
 
     def step(self) -> None:
         """One projected gradient step for every example."""
-        unknown = self.tau / np.maximum(self.size * self.loss.costs.max(), 1e-300)
+        steepest = np.maximum(self.size * float(self.loss.costs.max()), 1e-300)
+        unknown = self.tau / steepest
         length = np.where(self.length <= 0.0, unknown, self.length)
+        # Far beyond the simplex all steps end at the same vertex, and rounding would spoil it.
+        length = np.minimum(length, 1e6 / steepest)
         move = project_rows(self.p - length[self.owner, None] * self.slope) - self.p
         share = np.ones(self.structure.n_examples)
         tilt = self._sum(self.slope * move)

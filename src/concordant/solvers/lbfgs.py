@@ -18,6 +18,8 @@ STALLED = "no further descent"
 #: With intercepts a certificate costs about as much as a step, so one is asked for after this
 #: many steps, and then each time their number has grown by a fifth.
 FIRST_LOOK = 8
+#: So many examples a weight make a sum of kinks nearly smooth.
+MANY = 100
 
 
 class Lbfgs:
@@ -30,6 +32,9 @@ class Lbfgs:
     without the strength going to zero, and intercepts need no special care. The maximisers are
     also the dual point of the certificate. Routes on chains and graphs are smoothed by entropy
     instead, which falls from stage to stage.
+
+    Where examples are very many against weights, kinks drown in the sum: a stage without
+    smoothing, whose steps are cheap, comes first and ends when it no longer gains.
 
     Parameters
     ----------
@@ -56,6 +61,11 @@ class Lbfgs:
         strength, centre = self.strength * objective.scale, self.mu
         floor = 1e-3 * strength
         stalls = 0
+        if centre is None and objective.n_examples >= MANY * weights.at.size:
+            weights, stop = self._stage(objective, weights, 0.0, None, run)
+            if stop:
+                return
+            strength, run.reason = 0.03 * strength, "max_iter"
         while run.n_iter < run.max_iter and stalls < 8:
             gap = run.gap
             weights, stop = self._stage(objective, weights, strength, centre, run)
@@ -89,12 +99,16 @@ class Lbfgs:
         gradient = objective.gradient(weights, pull)
         pairs: list[tuple[Any, Any, float]] = []
         moved, next_look = False, run.n_iter + FIRST_LOOK
+        rough, slow = strength == 0.0 and not objective.smooth, 0
         while True:
             primal, dual = objective.free_bounds(weights, loss, pull)
             # What descent can still gain; the rest of the gap is smoothing.
             descent = objective.descent_left(gradient)
             smoothing = max(loss.blur, run.tol * abs(primal) / 4.0)
             enough = moved and strength > 0.0 and descent <= 0.2 * smoothing
+            if rough and moved:
+                slow = slow + 1 if run.primal - primal <= 0.1 * run.tol * abs(primal) else 0
+                enough = slow >= 3
             if objective.has_intercept and not enough and run.n_iter + 1 >= next_look:
                 dual = objective.dual_at(scores, strength, centre)[1]
                 next_look = run.n_iter + 1 + max(FIRST_LOOK, run.n_iter // 5)
