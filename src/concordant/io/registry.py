@@ -13,6 +13,7 @@ from functools import cache
 _MODULES: dict[str, tuple[str, ...]] = {
     "concordant.estimators": (
         "Classifier",
+        "GraphLabeler",
         "KernelDependencyEstimator",
         "LossTrickPredictor",
         "NadarayaWatson",
@@ -22,6 +23,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "concordant.estimators.decisions": ("Rule",),
     "concordant.estimators.kernels": ("Kernel", "Nystroem"),
     "concordant.estimators.latent": ("LatentClassifier",),
+    "concordant.estimators.node_decisions": ("NodeRule",),
     "concordant.estimators.training": ("Start",),
     "concordant.io.encoding": ("Column", "Standardise", "TableEncoder"),
     "concordant.io.tokens": ("ColumnFeatures",),
