@@ -94,8 +94,11 @@ def run_ours(X: list[np.ndarray], y: list[np.ndarray], C: float) -> dict[str, An
     quiet_fit(model, X, y)
     seconds = time.perf_counter() - start
     return {
-        "seconds": seconds, "objective": model.objective_, "gap": model.gap_, "passes": model.n_iter_,
-    }  # fmt: skip
+        "seconds": seconds,
+        "objective": model.objective_,
+        "gap": model.gap_,
+        "passes": model.n_iter_,
+    }
 
 
 def measure(quick: bool) -> dict[str, Any]:
