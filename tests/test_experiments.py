@@ -17,6 +17,8 @@ PUBLISHED = {
     "hybrid_mixtures": ["better on most", "about even"],
     "thesis_figures": ["not given", "Figure 6"],
     "thesis_table2": ["81.59", "85.14"],
+    "thesis_ordinal": ["0.696 (0.13)", "0.478 (0.11)"],
+    "thesis_abstention": ["0.418 (0.01)", "0.742 (0.04)", "(58)"],
 }
 
 
