@@ -10,11 +10,12 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks import kernels, startup, surrogates, training
+from benchmarks import kernels, sequences, startup, surrogates, training
 from benchmarks.common import RESULTS
 
 BENCHMARKS = {
-    module.BENCHMARK.name: module.BENCHMARK for module in (surrogates, training, kernels, startup)
+    module.BENCHMARK.name: module.BENCHMARK
+    for module in (surrogates, training, kernels, sequences, startup)
 }
 INTRODUCTION = """# Benchmarks
 
