@@ -20,6 +20,8 @@ STALLED = "no further descent"
 FIRST_LOOK = 8
 #: Share of the first strength where the smoothing is by entropy.
 ENTROPIC = 0.07
+#: Weights up to which more pairs there cost nothing beside the marginals, and save steps.
+SMALL = 20_000
 #: Near the end of such a stage its objective proper is evaluated once in so many steps.
 VALUE_EVERY = 8
 
@@ -60,6 +62,8 @@ class Lbfgs:
         strength, centre = self.strength * objective.scale, self.mu
         if objective.entropic:  # log k at most, where a square is 1: less is enough
             strength *= ENTROPIC
+            if weights.at.size <= SMALL:
+                self.memory = max(self.memory, 30)
         floor = 1e-3 * strength
         stalls = 0
         while run.n_iter < run.max_iter and stalls < 8:
@@ -105,7 +109,11 @@ class Lbfgs:
                 dual = objective.dual_at(scores, strength, centre)[1]
                 next_look = run.n_iter + 1 + max(FIRST_LOOK, run.n_iter // 5)
             left = primal - max(dual, run.dual)
-            if objective.entropic and run.n_iter >= next_value and left <= 2.0 * run.target < np.inf:
+            if (
+                objective.entropic
+                and run.n_iter >= next_value
+                and left <= 2.0 * run.target < np.inf
+            ):
                 primal = objective.primal(weights.at)  # less than the smoothed value: enough?
                 next_value = run.n_iter + VALUE_EVERY
             if run.record(weights.at, primal, dual):
