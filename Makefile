@@ -20,15 +20,14 @@ VENV := .venv
 BIN  := $(VENV)/bin
 RUN  := $(BIN)/python
 PIP  := $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt
-CODE := $(wildcard src tests benchmarks experiments examples)
+CODE := $(wildcard src tests benchmarks experiments examples docs)
 
-# Tests run in two processes: one BLAS and one OpenMP thread each. scikit-learn skips its array
-# API check unless SCIPY_ARRAY_API is set before scipy is imported.
-TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 SCIPY_ARRAY_API=1
+# Tests run in two processes: one BLAS and one OpenMP thread each.
+TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS  ?= 2
 ARGS     ?=
 
-.PHONY: help setup demo test lint format types layers unit bench reproduce clean
+.PHONY: help setup demo test lint format types layers unit docs bench reproduce clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -46,6 +45,11 @@ $(VENV)/.core: pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.core
 	@echo "installing the development tools"
 	@$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.core
+	@echo "installing the tools of the documentation"
+	@$(PIP) --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.core
@@ -91,6 +95,10 @@ layers: $(VENV)/.dev ## imports point one way
 unit: $(VENV)/.dev ## tests and doctests; ARGS="-k name" narrows
 	@$(TEST_ENV) $(RUN) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
+docs: $(VENV)/.docs ## the documentation site in build/docs; runs every example, a warning is an error
+	@$(TEST_ENV) $(BIN)/sphinx-build -W --keep-going -q docs build/docs
+	@echo "open build/docs/index.html"
+
 clean: ## remove .venv, caches and generated files
-	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) build dist docs/generated docs/auto_examples docs/sg_execution_times.rst .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	@find $(CODE) -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -10,12 +10,30 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks import kernels, sequences, startup, surrogates, training
+from benchmarks import (
+    kernels,
+    letters,
+    loss_trick,
+    matchings,
+    sequences,
+    startup,
+    surrogates,
+    training,
+)
 from benchmarks.common import RESULTS
 
 BENCHMARKS = {
     module.BENCHMARK.name: module.BENCHMARK
-    for module in (surrogates, training, kernels, sequences, startup)
+    for module in (
+        surrogates,
+        training,
+        kernels,
+        sequences,
+        letters,
+        matchings,
+        loss_trick,
+        startup,
+    )
 }
 INTRODUCTION = """# Benchmarks
 

@@ -43,7 +43,7 @@ def mnist() -> tuple[np.ndarray, np.ndarray]:
     if not path.is_file():
         raise DataMissing(f"mnist is not here: there is no {path}")
     with np.load(path) as file:
-        x, y = file["x_train"], file["y_train"]
+        x, y = file["X_train"], file["y_train"]
     return x.reshape(len(x), -1) / 255.0, y.astype(np.int64)
 
 

@@ -11,14 +11,23 @@ from pathlib import Path
 
 from experiments import (
     chunking,
+    hybrid_graphs,
     hybrid_mixtures,
     hybrid_one_point,
+    thesis_abstention,
     thesis_figures,
+    thesis_ordinal,
     thesis_table2,
     thesis_table7,
+    thesis_table8,
+    tracking,
+    word_alignment,
 )
 from experiments.common import RESULTS, ROOT, DataMissing, Experiment, Options
+from experiments.latent import blood, clutter, mammals
+from experiments.loss_trick import digits, ranking, rates, robust
 from experiments.report import Report
+from experiments.tracking import timing
 
 EXPERIMENTS = {
     module.EXPERIMENT.name: module.EXPERIMENT
@@ -26,9 +35,23 @@ EXPERIMENTS = {
         hybrid_one_point,
         hybrid_mixtures,
         chunking,
+        hybrid_graphs,
         thesis_figures,
         thesis_table2,
+        thesis_ordinal,
+        thesis_abstention,
         thesis_table7,
+        thesis_table8,
+        ranking,
+        digits,
+        robust,
+        rates,
+        mammals,
+        clutter,
+        blood,
+        tracking,
+        timing,
+        word_alignment,
     )
 }
 PROGRAM = "python -m experiments"

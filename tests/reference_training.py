@@ -9,7 +9,14 @@ from numpy.typing import ArrayLike
 
 from tests.reference import Array, label_costs, solve_conic, surrogate_value
 
-SHIFTED = ("one_vs_rest", "quadratic")  # routes where adding a constant to all scores matters
+ORDERED = ("all_threshold", "immediate_threshold", "reduction")
+QUESTIONS = ("one_sided_regression", "cost_one_vs_one", "cost_one_vs_all", "binary_encoded")
+SHIFTED = (
+    "one_vs_rest",
+    "rejecting_one_vs_rest",
+    "quadratic",
+    *QUESTIONS,
+)  # routes where adding a constant to all scores matters
 
 
 def kernel_features(K: ArrayLike) -> Array:
@@ -59,17 +66,43 @@ def conic_optimum(
     w = np.ones(n) if loss_weight is None else np.asarray(loss_weight, dtype=float)
     X, y, sw, w = (a[sw > 0] for a in (X, y, sw, w))  # idle rows only disturb the solver
     n = len(X)
-    truth = np.eye(k)[y]
-    others = 1.0 - truth
-    W = cp.Variable((k, X.shape[1]))
-    b = cp.Variable(k) if fit_intercept else cp.Constant(np.zeros(k))
-    F = X @ W.T + np.ones((n, 1)) @ cp.reshape(b, (1, k), order="C")
-    f_y = cp.sum(cp.multiply(truth, F), axis=1)
+    m = {"cost_one_vs_one": k * (k - 1) // 2, "binary_encoded": int(np.ceil(np.log2(k)))}
+    m = m.get(route, k)
+    W = cp.Variable((m, X.shape[1]))
+    b = cp.Variable(m) if fit_intercept else cp.Constant(np.zeros(m))
+    F = X @ W.T + np.ones((n, 1)) @ cp.reshape(b, (1, m), order="C")
     D = label_costs(L) if D is None else np.asarray(D, dtype=float)
-    margins = w[:, None] * D[:, y].T  # (n, k): w_i D[j, y_i]
-    constraints: list[Any] = []
+    values, constraints = route_values(route, F, y, L, D, w, alpha)
     if fit_intercept and route not in SHIFTED:
         constraints.append(cp.sum(b) == 0)
+    penalty = 0.5 * (1 - l1_ratio) * cp.sum_squares(W) + l1_ratio * cp.sum(cp.abs(W))
+    problem = cp.Problem(cp.Minimize(penalty + C * (sw @ values)), constraints)
+    solve_conic(problem)
+    return float(problem.value), np.asarray(W.value), np.asarray(b.value)
+
+
+def route_values(
+    route: str, F: Any, y: Array, L: Array, D: Array, w: Array, alpha: float = 0.5
+) -> tuple[Any, list[Any]]:
+    """Surrogates of every example as cvxpy expressions of the scores F, and their constraints."""
+    import cvxpy as cp
+
+    n, k = len(y), L.shape[1]
+    truth = np.eye(k)[y]
+    others = 1.0 - truth
+    margins = w[:, None] * D[:, y].T  # (n, k): w_i D[j, y_i]
+    constraints: list[Any] = []
+    name, _, base = route.partition(" ")
+    if name in ORDERED:
+        c = w[:, None] * threshold_weights(name, D).T[y]
+        signs = np.where(np.arange(k - 1) < y[:, None], 1.0, -1.0)
+        z = cp.multiply(signs, F[:, 1:] - F[:, :-1])
+        phi = {"hinge": cp.pos(1 - z), "squared_hinge": cp.square(cp.pos(1 - z))}
+        phi["logistic"] = cp.logistic(-z)
+        return cp.sum(cp.multiply(c, phi[base or "logistic"]), axis=1), constraints
+    if name in QUESTIONS:
+        return question_values(name, F, y, D, w), constraints
+    f_y = cp.sum(cp.multiply(truth, F), axis=1)
 
     def hinge(costs: Array) -> Any:
         return cp.max(F + costs, axis=1) - f_y
@@ -83,7 +116,7 @@ def conic_optimum(
         values = cp.max(cp.multiply(np.outer(w, np.ones(k)), P @ L) + F, axis=1) - f_y
     elif route == "log":
         values = log()
-    elif route == "hinge":
+    elif route in ("hinge", "rejecting_crammer_singer"):
         values = hinge(margins)
     elif route == "crammer_singer":
         values = hinge(w[:, None] * others)
@@ -95,16 +128,98 @@ def conic_optimum(
     elif route == "lee_lin_wahba":
         centred = F @ (np.eye(k) - 1.0 / k)
         values = cp.sum(cp.multiply(margins * others, cp.pos(1 + centred)), axis=1)
-    elif route == "one_vs_rest":
+    elif route in ("one_vs_rest", "rejecting_one_vs_rest"):
         values = cp.multiply(w, cp.sum(cp.pos(1 + cp.multiply(others - truth, F)), axis=1))
     elif route == "quadratic":
         values = 0.5 * cp.sum(cp.square(F - w[:, None] * truth), axis=1)
     else:
         raise ValueError(f"unknown route {route!r}")
-    penalty = 0.5 * (1 - l1_ratio) * cp.sum_squares(W) + l1_ratio * cp.sum(cp.abs(W))
+    return values, constraints
+
+
+def threshold_weights(route: str, D: Array) -> Array:
+    """What threshold j counts when y is the truth, (k - 1, k), one entry at a time."""
+    k = D.shape[1]
+    out = np.zeros((k - 1, k))
+    for j in range(k - 1):
+        for y in range(k):
+            if route == "all_threshold":
+                out[j, y] = 1.0
+            elif route == "immediate_threshold":
+                out[j, y] = 1.0 if j in (y - 1, y) else 0.0
+            else:
+                out[j, y] = abs(D[j + 1, y] - D[j, y])
+    return out
+
+
+def question_values(route: str, F: Any, y: Array, D: Array, w: Array) -> Any:
+    """The reductions to questions, one example and one question at a time."""
+    import cvxpy as cp
+
+    k = D.shape[1]
+    rows = []
+    for i, label in enumerate(y):
+        c = D[:, label]
+        if route == "one_sided_regression":
+            signs = np.where(c <= c[label], 1.0, -1.0)  # r = -f: pay where sign (r - c) > 0
+            terms = [cp.pos(signs[j] * (-F[i, j] - w[i] * c[j])) for j in range(k)]
+        elif route == "cost_one_vs_all":
+            right = c <= c[label]
+            terms = [
+                w[i] * (c.max() * cp.pos(1 - F[i, j]) if right[j] else c[j] * cp.pos(1 + F[i, j]))
+                for j in range(k)
+            ]
+        elif route == "cost_one_vs_one":
+            pairs = [(a, b) for a in range(k) for b in range(a + 1, k)]
+            terms = [
+                w[i] * abs(c[a] - c[b]) * cp.pos(1 - np.sign(c[b] - c[a]) * F[i, column])
+                for column, (a, b) in enumerate(pairs)
+            ]
+        else:
+            bits = [1 if (label >> j) & 1 else -1 for j in range(F.shape[1])]
+            terms = [cp.pos(w[i] - cp.min(cp.hstack([b * F[i, j] for j, b in enumerate(bits)])))]
+        rows.append(cp.sum(cp.hstack(terms)))
+    return cp.hstack(rows)
+
+
+def thresholded_optimum(
+    X: ArrayLike | None,
+    y: ArrayLike,
+    L: ArrayLike,
+    route: str,
+    C: float = 1.0,
+    free: bool = True,
+    sample_weight: ArrayLike | None = None,
+    loss_weight: ArrayLike | None = None,
+    K: ArrayLike | None = None,
+) -> float:
+    """Minimum of ``|w|^2/2 + C sum_i surrogate_i`` over one direction w and offsets of the labels:
+    any offsets if free, else ``sum_{l >= j} eta_l`` with ``|eta|^2/2`` in the penalty."""
+    import cvxpy as cp
+
+    X = np.asarray(X, dtype=float) if K is None else kernel_features(K)
+    y, L = np.asarray(y, dtype=int), np.asarray(L, dtype=float)
+    n, k = len(X), L.shape[1]
+    sw = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    w = np.ones(n) if loss_weight is None else np.asarray(loss_weight, dtype=float)
+    X, y, sw, w = (a[sw > 0] for a in (X, y, sw, w))
+    direction = cp.Variable(X.shape[1])
+    ranks = np.arange(k) - (k - 1) / 2
+    penalty = 0.5 * cp.sum_squares(direction)
+    if free:
+        offsets = cp.Variable(k)
+    else:
+        eta = cp.Variable(k - 1)
+        offsets = cp.hstack([cp.sum(eta[j:]) if j < k - 1 else 0.0 for j in range(k)])
+        penalty += 0.5 * cp.sum_squares(eta)
+    F = cp.reshape(X @ direction, (len(X), 1), order="C") @ ranks[None]
+    F = F + np.ones((len(X), 1)) @ cp.reshape(offsets, (1, k), order="C")
+    values, constraints = route_values(route, F, y, L, label_costs(L), w)
+    if free and route not in SHIFTED:
+        constraints.append(cp.sum(offsets) == 0)
     problem = cp.Problem(cp.Minimize(penalty + C * (sw @ values)), constraints)
     solve_conic(problem)
-    return float(problem.value), np.asarray(W.value), np.asarray(b.value)
+    return float(problem.value)
 
 
 def primal_objective(

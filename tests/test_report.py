@@ -198,6 +198,84 @@ def test_impossible_protocols_are_refused(arguments, message):
 # ---------------------------------------------------------------- comparison
 
 
+def test_doubt_and_probabilities_are_those_of_the_split_that_tested_a_row(small):
+    outcome, problem = small["log"], small.problem
+    costs, n = problem.costs, len(problem.y)
+    for r, repetition in enumerate([splits()[:3], splits()[3:]]):
+        for (train, test), C in zip(repetition, outcome.C[3 * r : 3 * r + 3]):
+            loss = cc.losses.CostMatrix(costs)
+            model = make_pipeline(StandardScaler(), cc.Classifier(loss, "log", C=C, tol=1e-6))
+            proba = model.fit(X[train], Y[train]).predict_proba(X[test])
+            np.testing.assert_allclose(outcome.proba[r, test], proba, atol=2e-2)
+            expected = np.einsum("ij,ij->i", costs[outcome.actions[r, test]], proba)
+            np.testing.assert_allclose(outcome.doubt[r, test], expected, atol=2e-2)
+    assert outcome.doubt.shape == (2, n)
+    assert small["constant"].doubt is None
+    hinge = small["adversarial"]
+    assert hinge.proba is None
+    assert hinge.doubt is not None
+
+
+def test_missing_values_become_the_mean_of_the_training_rows(no_trees):
+    holes = X.copy()
+    holes[::5, 0] = np.nan
+    found = compare(
+        holes, Y, "absolute", routes=["log"], C=[0.1], cv=3, repeats=1, n_jobs=1,
+        missing="impute", tol=1e-6,
+    )  # fmt: skip
+    losses = []
+    for train, test in splits(repeats=1):
+        mean, std = np.nanmean(holes[train], axis=0), np.nanstd(holes[train], axis=0)
+        x, new = (np.nan_to_num((holes[rows] - mean) / std) for rows in (train, test))
+        model = cc.Classifier("absolute", "log", C=0.1, tol=1e-6).fit(x, Y[train])
+        losses.append(
+            cc.metrics.mean_loss(Y[test], model.predict(new), "absolute", labels=[0, 1, 2])
+        )
+    np.testing.assert_allclose(found["log"].losses, losses)
+    assert found.problem.missing == 18
+    assert "18 are missing" in render(found)
+    with pytest.raises(ValueError, match="missing must be"):
+        compare(X, Y, missing="mean")
+
+
+def test_wilcoxon_is_scipys(no_trees):
+    found = compare(
+        X, Y, "absolute", routes=["log", "hinge"], C=[0.1], cv=3, repeats=2, n_jobs=1,
+        test="wilcoxon",
+    )  # fmt: skip
+    for o in found.outcomes[1:]:
+        difference = o.losses - found.best.losses
+        expected = stats.wilcoxon(difference).pvalue if difference.any() else 1.0
+        assert o.p_value == pytest.approx(expected)
+    assert "Wilcoxon signed-rank test" in found.recommendation()
+    with pytest.raises(ValueError, match="test must be"):
+        compare(X, Y, test="sign")
+
+
+def test_every_route_that_applies_is_tried_and_no_other():
+    problem = Problem.of(X, Y, "absolute")
+    names = {c.name for c in candidates.candidates(None, "absolute", problem)}
+    assert {"log", "one_sided_regression", "ordinal/adversarial", "ordinal/all_threshold"} < names
+    problem = Problem.of(X, Y, "zero_one")
+    names = {c.name for c in candidates.candidates(None, "zero_one", problem)}
+    assert not any(name.startswith("ordinal") for name in names)
+    assert not names & set(cc.surrogates.REJECTING)
+    loss = cc.losses.Abstain(0.3)
+    names = {c.name for c in candidates.candidates(None, loss, Problem.of(X, Y, loss))}
+    assert set(cc.surrogates.REJECTING) < names
+
+
+def test_labels_keep_the_order_in_which_a_loss_names_them():
+    names = np.array(["low", "mid", "high"])[Y]
+    order = ["low", "mid", "high"]
+    loss = cc.losses.CostMatrix(cc.losses.Absolute().matrix(3), actions=order, labels=order)
+    problem = Problem.of(X, names, loss)
+    assert problem.classes.tolist() == order
+    np.testing.assert_array_equal(problem.y, Y)
+    assert problem.is_ordered
+    assert not Problem.of(X, names, "zero_one").is_ordered
+
+
 def test_baselines_match_loops_written_out(small):
     """The constant and the tuned logistic regression, without any code of the report."""
     cost = np.abs(np.subtract.outer(range(3), range(3)))
@@ -507,7 +585,7 @@ def test_pictures_refer_to_parts_of_their_own(source):
     assert used
     assert set(used) <= set(ids)
     pictures = source.count("<svg")
-    assert pictures == 6  # three, wide and narrow
+    assert pictures == 10  # five, wide and narrow
     assert len([v for v in page.values("aria-label") if v]) == pictures
 
 
@@ -527,6 +605,8 @@ def test_page_has_every_section(small):
         "The data",
         "Loss of each route",
         f"Where the loss of {small.best.title} comes from",
+        "What the surest answers cost",
+        "Whether probabilities mean what they say",
         "How fast each route trains, certified",
         "Which routes are right in the limit",
         "Repeat it, use it",

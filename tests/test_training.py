@@ -132,7 +132,9 @@ def test_lasso_and_elastic_net_reach_the_optimum(route, penalty):
     X, y = problem(6)
     ratio = 1.0 if penalty == "l1" else 0.4
     for loss in ("zero_one", "rectangular costs"):
-        model = cc.Classifier(LOSSES[loss], route, C=0.5, penalty=penalty, l1_ratio=ratio)
+        model = cc.Classifier(
+            LOSSES[loss], route, C=0.5, penalty=penalty, l1_ratio=ratio, max_iter=20_000
+        )
         fit(model, X, y)
         assert_optimal(model, optimum_of(X, y, loss, route, 0.5, l1_ratio=ratio))
 

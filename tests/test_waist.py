@@ -15,27 +15,32 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from concordant.losses import Matching as Prices
 from concordant.objective import Objective
 from concordant.penalty import Penalty
 from concordant.scorers import LinearScorer, PairwiseScorer, Scorer
+from concordant.scorers import PairScorer as PairsOf
 from concordant.solvers import DualAscent, Lbfgs, minimise
-from concordant.structures import Chain as PackedChain
 from concordant.structures import (
+    Assignments,
     Graph,
     Label,
     LabelCosts,
     NodeCosts,
+    PairPrices,
     Pairwise,
     PartLoss,
     Structure,
 )
+from concordant.structures import Chain as PackedChain
 from concordant.surrogates import Adversarial, Hinge, Hybrid, Log, Route
 from concordant.surrogates.base import Surrogate
 from tests.reference import game_lp, solve_conic
+from tests.reference_assignments import listed_parts
 from tests.small_structures import Chain, ChainScorer, Matching, PairScorer
 from tests.small_structures import NodeCosts as SmallCosts
 
-STRUCTURES = ("label", "chain", "matching", "packed", "graph")
+STRUCTURES = ("label", "chain", "matching", "packed", "assignments", "graph")
 ROUTES = {"adversarial": Adversarial(), "log": Log(), "hinge": Hinge()}
 N = 4
 
@@ -75,6 +80,16 @@ def make_case(name: str) -> Case:
         y[:] = [rng.integers(0, 3, T) for T in lengths]
         edge_scorer = PairwiseScorer(rng.normal(size=(9, 2)), packed, rng.normal(size=(5, 1)))
         return Case(packed, edge_scorer, y, packed.loss(costs), every_labelling(packed))
+    if name == "assignments":  # partial, ragged, with a forbidden pair and an example without rows
+        n, m = np.array([2, 3, 0, 1]), np.array([3, 2, 2, 1])
+        forbidden = np.zeros((3, 2), bool)
+        forbidden[0, 1] = True
+        batch = Assignments(n, m, True, [None, forbidden, None, None])
+        pairs = PairsOf(rng.normal(size=(batch.places.pairs.size, 4)), batch)
+        prices = PairPrices.of(batch, Prices(miss=0.5, false=2.0))
+        y = batch.table([[1, -1], [0, -1, 1], [], [0]])
+        one_by_one = [batch.take(slice(i, i + 1))[0] for i in range(N)]
+        return Case(batch, pairs, y, prices, [listed_parts(one) for one in one_by_one])
     if name == "graph":  # forests: a path, a single node, two in one, and a pair linked twice
         edges = np.array([[0, 1], [2, 1], [5, 4], [5, 6], [7, 8], [8, 7]])
         weight = rng.uniform(0.5, 1.5, 9)
@@ -198,9 +213,11 @@ def test_plain_question_agrees_with_listing(name: str, route: str) -> None:
 
 def bind(case: Case, route: str) -> Route:
     """As the library does: compiled on labels."""
-    loss = (
-        case.loss.costs if isinstance(case.loss, LabelCosts | NodeCosts | SmallCosts) else "hamming"
-    )
+    loss: Any = "hamming"
+    if isinstance(case.loss, PairPrices):
+        loss = case.loss
+    elif isinstance(case.loss, LabelCosts | NodeCosts | SmallCosts):
+        loss = case.loss.costs
     return ROUTES[route].bind(case.structure, loss)
 
 

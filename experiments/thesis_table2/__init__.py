@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
-from typing import Any
 
 from experiments import common
 from experiments.common import Content, DataMissing, Experiment, Options
 from experiments.report import Report
 from experiments.thesis_table2 import summary
-from experiments.thesis_table2.protocol import (
-    FULL,
-    KERNELS,
-    METHODS,
-    NAME,
-    QUICK,
-    SPLITS,
-    Cell,
-    Protocol,
-    jobs,
-)
 from experiments.thesis_table2.published import DATASETS
-from experiments.thesis_table2.work import started, work
+from experiments.thesis_table2.work import KERNELS, METHODS, NAME, Table2Work
+from experiments.tuned.protocol import FULL, QUICK, SPLITS, Cell, jobs
+from experiments.tuned.work import gather, work
 
 QUICK_DATASETS = ("iris", "redwine")
 QUICK_SPLITS = 3
@@ -40,13 +29,13 @@ def selected(options: Options) -> list[Cell]:
     return [
         Cell(dataset, kernel, method)
         for dataset in wanted["datasets"]
-        if _is_here(dataset)
+        if is_here(dataset)
         for kernel in wanted["kernels"]
         for method in wanted["methods"]
     ]
 
 
-def _is_here(dataset: str) -> bool:
+def is_here(dataset: str) -> bool:
     try:
         common.load_table(dataset)
     except DataMissing as error:
@@ -55,31 +44,20 @@ def _is_here(dataset: str) -> bool:
     return True
 
 
-def gather(folder: Path, protocol: Protocol) -> list[dict[str, Any]]:
-    """What is known of every cell that has been tested on a split; it says itself what made it."""
-    states = [started(path, protocol) for path in sorted((folder / NAME).glob("*.json"))]
-    dropped = ("protocol", "tuning")
-    return [
-        {key: value for key, value in state.items() if key not in dropped}
-        for state in states
-        if state.get("accuracy")
-    ]
-
-
 def compute(options: Options) -> Content:
     protocol = QUICK if options.quick else FULL
     splits = options.own.get("splits") or (QUICK_SPLITS if options.quick else SPLITS)
     origin = common.provenance(options)
-    work_list = jobs(selected(options), splits, protocol)
-    todo = [(*job, protocol, options.output, origin) for job in work_list]
+    work_list = jobs(selected(options), splits, protocol, DATASETS)
+    todo = [(Table2Work, *job, protocol, options.output / NAME, origin) for job in work_list]
     common.parallel(work, todo, options.jobs)
-    return {"cells": gather(options.output, protocol)}
+    return load(NAME, options)
 
 
 def load(name: str, options: Options) -> Content:
     """The cells as they are on disk, finished or not."""
     protocol = QUICK if options.quick else FULL
-    return {"cells": gather(options.output, protocol)}
+    return {"cells": gather(options.output / NAME, protocol, Table2Work.key)}
 
 
 def report(content: Content, options: Options) -> Report:

@@ -10,10 +10,11 @@ import numpy as np
 from experiments import common
 from experiments.common import Options
 from experiments.report import Report, Table
-from experiments.thesis_table2.protocol import KERNELS, METHODS, NAME, SPLITS, Cell, Protocol
 from experiments.thesis_table2.published import AVERAGES, BOLD, DATASETS, PUBLISHED
+from experiments.thesis_table2.work import KERNELS, METHODS, NAME
+from experiments.tuned.marks import indistinguishable
+from experiments.tuned.protocol import SPLITS, Cell, Protocol
 
-LEVEL = 0.05
 Done = dict[Cell, dict[str, Any]]
 Rows = dict[str, dict[str, np.ndarray]]
 
@@ -36,19 +37,6 @@ def complete_rows(kernel: str, done: Done) -> Rows:
     """The data sets on which every method is done."""
     rows = {dataset: row_of(done, dataset, kernel) for dataset in DATASETS}
     return {name: row for name, row in rows.items() if len(row) == len(METHODS)}
-
-
-def indistinguishable(results: dict[str, np.ndarray]) -> set[str]:
-    """The best method and those not significantly worse (two-sided Wilcoxon signed-rank)."""
-    from scipy.stats import wilcoxon
-
-    best = max(results, key=lambda method: results[method].mean())
-    bold = {best}
-    for method, values in results.items():
-        difference = results[best] - values
-        if not difference.any() or wilcoxon(difference).pvalue >= LEVEL:
-            bold.add(method)
-    return bold
 
 
 def kernel_table(kernel: str, done: Done) -> Table:

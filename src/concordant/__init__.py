@@ -8,15 +8,24 @@ which route to train for it (``surrogate``):
 
 A walk through the library, from the inside out:
 
-- `concordant.losses`: what a prediction costs, ``matrix[action, truth]``;
+- `concordant.losses`: what a prediction costs, ``matrix[action, truth]`` for labels;
 - `concordant.surrogates`: what training minimises, as plain functions of scores
   (`surrogates.evaluate`, `surrogates.equilibrium`) usable under any model;
 - `Classifier`: a scikit-learn classifier for any loss by any route, linear or kernel, with a
   certified duality gap and a sentence on its consistency;
-- `SequenceLabeler`: labels of the tokens of sequences, given as arrays, feature dictionaries or
-  lists of strings, by the log, hinge, hybrid and adversarial routes;
+- `OrdinalClassifier`: ordered labels, one direction and k - 1 thresholds;
+- `SequenceLabeler`: labels of the tokens of sequences, from arrays or string features;
 - `GraphLabeler`: labels of the nodes of graphs, given as `Graph`, by the same routes;
-- `concordant.metrics`: `mean_loss` and `make_scorer` for the same losses.
+- `Matcher`: who belongs to whom, one to one, from features of pairs;
+- `LossTrickPredictor`: any output that has a loss, numbers, histograms, sets, strings,
+  orderings, by weighted training outputs; `NadarayaWatson` and `KernelDependencyEstimator` to
+  compare with, and `Ranker` for orderings of items from graded preferences;
+- `LatentClassifier`: labels in, labels and places out; a `Bag` has the features of every place;
+- `concordant.metrics`: `mean_loss` and `make_scorer` for the same losses;
+- `concordant.plots`: where the loss comes from, calibration, loss against coverage, convergence;
+- `save` and `load`: model files that hold data and no code;
+- `concordant.datasets`: small data sets, generators, and larger ones to fetch;
+- the command line, ``concordant --help``: compare, train, predict, evaluate.
 
 Names are loaded when first used, so importing the package costs next to nothing.
 """
@@ -27,31 +36,71 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from concordant import datasets, features, io, losses, metrics, surrogates
-    from concordant.estimators import Classifier, Graph, GraphLabeler, Sequence, SequenceLabeler
+    from concordant import datasets, features, io, losses, metrics, plots, surrogates
+    from concordant.estimators import (
+        Classifier,
+        Graph,
+        GraphLabeler,
+        Matcher,
+        OrdinalClassifier,
+        Sequence,
+        SequenceLabeler,
+    )
+    from concordant.estimators.latent import LatentClassifier
+    from concordant.estimators.loss_trick import (
+        KernelDependencyEstimator,
+        LossTrickPredictor,
+        NadarayaWatson,
+    )
+    from concordant.estimators.ranker import Ranker
+    from concordant.io import ModelFileError, load, save
+    from concordant.latent.bags import Bag
 
 __version__ = "0.1.0.dev0"
 __all__ = [
+    "Bag",
     "Classifier",
     "Graph",
     "GraphLabeler",
+    "KernelDependencyEstimator",
+    "LatentClassifier",
+    "LossTrickPredictor",
+    "Matcher",
+    "ModelFileError",
+    "NadarayaWatson",
+    "OrdinalClassifier",
+    "Ranker",
     "Sequence",
     "SequenceLabeler",
     "datasets",
     "features",
     "io",
+    "load",
     "losses",
     "metrics",
+    "plots",
+    "save",
     "surrogates",
 ]
 
-_MODULES = ("datasets", "features", "io", "losses", "metrics", "surrogates")
+_MODULES = ("datasets", "features", "io", "losses", "metrics", "plots", "surrogates")
 _NAMES = {
+    "Bag": "concordant.latent.bags",
     "Classifier": "concordant.estimators",
     "Graph": "concordant.estimators",
     "GraphLabeler": "concordant.estimators",
+    "KernelDependencyEstimator": "concordant.estimators.loss_trick",
+    "LatentClassifier": "concordant.estimators.latent",
+    "LossTrickPredictor": "concordant.estimators.loss_trick",
+    "Matcher": "concordant.estimators",
+    "ModelFileError": "concordant.io",
+    "NadarayaWatson": "concordant.estimators.loss_trick",
+    "OrdinalClassifier": "concordant.estimators",
+    "Ranker": "concordant.estimators.ranker",
     "Sequence": "concordant.estimators",
     "SequenceLabeler": "concordant.estimators",
+    "load": "concordant.io",
+    "save": "concordant.io",
 }
 
 

@@ -6,6 +6,7 @@ import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.metrics import make_scorer as sklearn_make_scorer
 
 from concordant.losses import LabelLoss, find_loss
 
@@ -16,7 +17,7 @@ def _key(value: Any) -> Any:
     return _NAN if isinstance(value, float) and np.isnan(value) else value
 
 
-def _codes(values: np.ndarray, names: np.ndarray, what: str) -> np.ndarray:
+def rank_codes(values: np.ndarray, names: np.ndarray, what: str) -> np.ndarray:
     """Position of each value among the names; NaN matches NaN."""
     table = {_key(name): i for i, name in enumerate(names.tolist())}
     codes = np.array([table.get(_key(v), -1) for v in values.tolist()], dtype=np.int64)
@@ -66,7 +67,7 @@ def action_costs(
 ) -> np.ndarray:
     """Cost of each prediction, ``(n,)``; `labels` are the classes, sorted."""
     matrix, actions = loss.resolve(labels)
-    return matrix[_codes(action, actions, "action"), _codes(y_true, labels, "label")]
+    return matrix[rank_codes(action, actions, "action"), rank_codes(y_true, labels, "label")]
 
 
 def weighted_mean(values: np.ndarray, sample_weight: Any) -> float:
@@ -100,8 +101,9 @@ def mean_loss(
         Predicted labels, or other actions of the loss.
     loss : str or loss, default="zero_one"
     labels : array-like, default=None
-        All classes. Ordered losses take ranks from their sorted order. By default the labels
-        that occur in `y_true`, and for plain label losses in `action`.
+        All classes, in their order: ordered losses take ranks from it. By default the labels
+        that occur in `y_true`, and for plain label losses in `action`, sorted. A grade that
+        occurs in neither is then no step between its neighbours.
     sample_weight : array-like of shape (n,), default=None
 
     Examples
@@ -119,18 +121,16 @@ def mean_loss(
     if len(y_true) == 0:
         raise ValueError("there are no predictions to score")
     check_labels(y_true, "y_true")
-    labels = (
-        _labels(y_true, action, loss) if labels is None else np.unique(_column(labels, "labels"))
-    )
+    labels = _labels(y_true, action, loss) if labels is None else _distinct(labels)
     return weighted_mean(action_costs(y_true, action, loss, labels), sample_weight)
 
 
 def _labels(y_true: np.ndarray, action: np.ndarray, loss: LabelLoss) -> np.ndarray:
     """Classes as far as they can be seen: an action that the loss does not know is a label, if
     it could be one."""
-    named = getattr(loss, "label_names", None)
-    if named is not None and named() is not None:
-        return np.unique(np.asarray(named()))
+    named = loss.label_names()
+    if named is not None:
+        return _column(named, "labels")
     seen = np.unique(y_true)
     actions = {_key(a) for a in loss.resolve(seen)[1].tolist()}
     kind = (str, bytes) if isinstance(seen.tolist()[0], (str, bytes)) else numbers.Real
@@ -139,8 +139,37 @@ def _labels(y_true: np.ndarray, action: np.ndarray, loss: LabelLoss) -> np.ndarr
     return np.unique(np.array(seen.tolist() + extra)) if extra else seen
 
 
+def _distinct(labels: Any) -> np.ndarray:
+    labels = _column(labels, "labels")
+    if len(set(labels.tolist())) < len(labels):
+        raise ValueError(f"labels names one of its labels twice: {labels.tolist()}")
+    return labels
+
+
+def known_labels(classes: np.ndarray, y: np.ndarray, loss: LabelLoss) -> np.ndarray:
+    """All labels of the loss if it names them, else the classes of a model, among which those
+    of `y` that it lacks are sorted if they can be."""
+    named = loss.label_names()
+    if named is not None:
+        return _column(named, "labels")
+    known = set(classes.tolist())
+    numeric = y.dtype.kind in "biuf"
+    if known.issuperset(y.tolist()) or not _is_sorted(classes):
+        return classes
+    if numeric != (classes.dtype.kind in "biuf"):
+        return classes
+    return np.unique(np.concatenate([classes, y]))
+
+
+def _is_sorted(classes: np.ndarray) -> bool:
+    return bool(np.array_equal(classes, np.unique(classes)))
+
+
 def make_scorer(loss: Any = "zero_one", **kwargs: Any) -> Any:
     """A scikit-learn scorer: minus the mean loss, so that larger is better.
+
+    Labels have the order and number that the scored model knows (``classes_``), so that a fold
+    without one of the grades prices the others as `score` does.
 
     Examples
     --------
@@ -154,9 +183,20 @@ def make_scorer(loss: Any = "zero_one", **kwargs: Any) -> Any:
     >>> bool(scores.mean() > -0.1)
     True
     """
-    from sklearn.metrics import make_scorer as sklearn_make_scorer
+    return _LossScorer(mean_loss, -1, {"loss": find_loss(loss), **kwargs}, "predict")
 
-    return sklearn_make_scorer(mean_loss, greater_is_better=False, loss=find_loss(loss), **kwargs)
+
+class _LossScorer(type(sklearn_make_scorer(mean_loss))):  # type: ignore[misc]
+    """scikit-learn's scorer, told the classes of the model that it scores."""
+
+    def _score(
+        self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **kwargs: Any
+    ) -> float:
+        classes = getattr(estimator, "classes_", None)
+        if classes is not None and "labels" not in {**self._kwargs, **kwargs}:
+            y = _column(y_true, "y_true")
+            kwargs["labels"] = known_labels(np.asarray(classes), y, self._kwargs["loss"])
+        return float(super()._score(method_caller, estimator, X, y_true, **kwargs))
 
 
 class PhraseScores(NamedTuple):

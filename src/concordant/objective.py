@@ -94,6 +94,7 @@ class DualState:
     rest: np.ndarray
     quiet: np.ndarray
     cache: np.ndarray | None = field(default=None, repr=False)
+    gaps: np.ndarray | None = field(default=None, repr=False)
 
 
 class Objective:
@@ -141,14 +142,16 @@ class Objective:
         self.has_intercept = scorer.free(scorer.start()).size > 0
         norms = scorer.square_norms()
         self._norms = norms
+        #: Block steps run in a compiled loop, not one example at a time.
+        self.compiled = getattr(route, "block", None) is not None
         #: Strength of a block step against the scores that matter: how slowly the dual moves.
         self.stiffness = float(np.mean(self.weight * norms)) / self.route.scale
-        #: Typical size of a difference of scores that matters: the largest cost.
+        #: Typical size of a difference of scores that matters, over that of mu.
         self.scale = self.route.scale
         #: Typical size of the objective: what it costs to be wrong everywhere.
         with np.errstate(over="ignore"):
-            self.size = float(self.weight.sum()) * self.scale
-        self._pull = max(float(norms.mean()), 1.0) if self.has_intercept else 0.0
+            self.size = float(self.weight.sum()) * route.size
+        self._pull = scorer.pull(norms) if self.has_intercept else 0.0
 
     # Primal. Scores and their transpose are sums over chunks of data (see `Scorer.pieces`);
     # everything between them is per example.
@@ -156,6 +159,12 @@ class Objective:
     def start(self) -> np.ndarray:
         """Weights of zero."""
         return self.scorer.start()
+
+    def unpenalised(self) -> np.ndarray:
+        """Which weights are intercepts."""
+        mask = np.zeros(self.scorer.start().shape, dtype=bool)
+        self.scorer.free(mask)[...] = True
+        return mask
 
     def vector(self, weights: np.ndarray) -> Vector:
         """Weights together with their image under the penalty's inner product."""
@@ -292,8 +301,7 @@ class Objective:
             self.scorer.free(state.weights)[...] += self._pull * residual
 
     def _class_residual(self, mu: np.ndarray) -> np.ndarray:
-        total = self.weight @ mu
-        return np.bincount(self.target, self.weight, mu.shape[1]) - total
+        return self.route.total(self.weight, self.target) - self.weight @ mu
 
     def _plain_pass(self, state: DualState, order: np.ndarray) -> None:
         """The pass for structures without a compiled one: one batch of one at a time.
@@ -316,6 +324,46 @@ class Objective:
             change = scorer.pullback(c * (old - new))
             scorer.free(change)[...] *= self._pull
             state.weights += change
+
+    # Dual: steps towards a best answer, for methods that ask for nothing else.
+
+    def block_start(self, weights: np.ndarray | None = None) -> DualState:
+        """`dual_start`, with each example's bonus in the cache; a lower bound once it moves."""
+        if self.has_intercept or self.penalty.l1:
+            raise ValueError(
+                "solver='block_frank_wolfe' is for a ridge without intercepts; use 'dual' or "
+                "'lbfgs'"
+            )
+        state = self.dual_start(weights)
+        state.cache = self.route.bonus(state.mu, self.target, self.loss_weight).copy()
+        state.gaps = np.full(self.n_examples, np.inf)
+        return state
+
+    def block_pass(self, state: DualState, order: np.ndarray) -> None:
+        """A Frank-Wolfe step of exact length on each example in `order`; notes their gaps."""
+        route, c, bonuses, gaps = self.route, self.weight, state.cache, state.gaps
+        assert bonuses is not None
+        assert gaps is not None
+        for i in order:
+            rows = slice(int(i), int(i) + 1)
+            scorer = self.scorer.take(rows)
+            one, where = route.take(rows)
+            scores = scorer.scores(self.primal_weights(state))
+            _, vertex, bonus = one.solve(scores, self.target[rows], self.loss_weight[rows])
+            away = vertex - state.mu[where]
+            gap = float(one.structure.dot(scores, away)[0] + bonus[0] - bonuses[i])
+            gaps[i] = c[i] * max(gap, 0.0)
+            change = scorer.pullback(c[i] * away)
+            bend = float(np.vdot(change, change)) / self.penalty.l2
+            step = min(1.0, gaps[i] / bend) if bend > 0.0 else float(gap > 0.0)
+            state.mu[where] += step * away
+            state.weights -= step * change
+            bonuses[i] += step * (bonus[0] - bonuses[i])
+
+    def block_bounds(self, state: DualState) -> tuple[np.ndarray, float, float]:
+        """The state's weights, the primal value there, and the dual value at its point."""
+        weights = self.primal_weights(state)
+        return weights, *self.bounds(weights, state.mu)
 
     def primal_weights(self, state: DualState) -> np.ndarray:
         """The weights W of a dual state."""

@@ -118,8 +118,8 @@ def _ask(objective: CorpusObjective, state: BlockState, piece: np.ndarray) -> At
     return game_atoms(objective, state.weights, piece, state.p, state.tau, state.tolerance)
 
 
-def certify(objective: CorpusObjective, state: BlockState) -> tuple[float, float]:
-    """Primal value at the state's weights, dual value at its point; removes rounding drift."""
+def certify(objective: CorpusObjective, state: BlockState) -> tuple[np.ndarray, float, float]:
+    """The state's weights freed of rounding drift, primal value there, dual value at its point."""
     from concordant.corpus.objective import DualPoint
 
     state.weights = weights = dual_weights(objective, state.weights, state.mu, state.tables)
@@ -132,7 +132,7 @@ def certify(objective: CorpusObjective, state: BlockState) -> tuple[float, float
     state.tolerance = float(
         np.clip(0.2 * (primal - dual) / objective.weight.sum(), 1e-4, 0.1) * objective.scale
     )
-    return primal, dual
+    return weights, primal, dual
 
 
 def dual_weights(

@@ -391,8 +391,8 @@ class CorpusObjective:
 
     # Block steps on the dual: see `concordant.corpus.blocks`.
 
-    def block_start(self) -> Any:
-        """A dual point whose weights are zero."""
+    def block_start(self, weights: np.ndarray | None = None) -> Any:
+        """The dual point whose weights are zero: no other is known for given weights."""
         from concordant.corpus.blocks import start
 
         return start(self)
@@ -403,8 +403,8 @@ class CorpusObjective:
 
         block_pass(self, state, order)
 
-    def block_bounds(self, state: Any) -> tuple[float, float]:
-        """Primal value at the state's weights and dual value at its point."""
+    def block_bounds(self, state: Any) -> tuple[np.ndarray, float, float]:
+        """The state's weights, the primal value there, and the dual value at its point."""
         from concordant.corpus.blocks import certify
 
         return certify(self, state)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from concordant.estimators.data import Sample, features, training_data
+from concordant.estimators.data import Sample, features, label_order, training_data
 from concordant.estimators.decisions import LabelDecisions, Rule
 from concordant.estimators.kernels import Kernel, Nystroem, check_gram, check_overflow
 from concordant.estimators.parameters import Parameters, check_parameters
@@ -20,6 +20,7 @@ from concordant.estimators.training import (
     solve,
 )
 from concordant.executor import Executor
+from concordant.losses import LabelLoss
 from concordant.objective import Objective
 from concordant.scorers import KernelScorer, LinearScorer, Scorer
 from concordant.solvers import Result
@@ -30,7 +31,8 @@ from concordant.surrogates import Adversarial
 class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
     """Scores of labels, linear or by a kernel, trained for a loss by a route.
 
-    A subclass with scores of another form gives `_scorer`, `_store_weights` and `_scores`.
+    A subclass with scores of another form gives `_scorer`, `_store_weights` and `_complete`; one
+    whose labels have an order of their own `_order`.
     """
 
     coef_: np.ndarray
@@ -106,14 +108,18 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
             parameters = check_parameters(self)
             start = getattr(self, "_start", None) if self.warm_start else None
             self._forget()
-            sample, self.classes_ = training_data(self, X, y, sample_weight, loss_weight)
+            order = self._order(y, parameters.loss)
+            sample, self.classes_ = training_data(self, X, y, sample_weight, loss_weight, order)
+            if order is not None:
+                parameters = parameters.on_order(order)
             matrix, self.actions_ = parameters.loss.resolve(self.classes_)
             same = self.actions_.tolist() == self.classes_.tolist()
             costs = training_costs = LabelCosts(matrix, same)
             if type(parameters.training_loss) is not type(parameters.loss):
                 training_costs = LabelCosts(parameters.training_loss.resolve(self.classes_)[0])
             with Executor(self.n_jobs) as executor, one_blas_thread():
-                scorer = self._scorer(sample, len(self.classes_), parameters.seed)
+                columns = parameters.surrogate.columns(len(self.classes_))
+                scorer = self._scorer(sample, columns, parameters.seed)
                 objective = build_objective(
                     parameters, training_costs, scorer, sample, self.C, executor
                 )
@@ -121,29 +127,41 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
                 self._store(objective, result, sample, parameters, costs)
         return self
 
+    def _order(self, y: Any, loss: LabelLoss) -> list[Any] | None:
+        """All labels there can be, in their order; None for those that occur, sorted."""
+        if not loss.ordered:
+            return None
+        return label_order(y, "use an ordered categorical, or OrdinalClassifier(categories=...)")
+
     def _forget(self) -> None:
         """Drop what an earlier fit left."""
-        private = ("_rule", "_start", "_kernel", "_nystroem", "_support_rows")
+        private = ("_rule", "_start", "_kernel", "_nystroem", "_support_rows", "_offsets")
         for name in list(vars(self)):
             if name in private or (name.endswith("_") and name[0] != "_"):
                 delattr(self, name)
 
-    def _scorer(self, sample: Sample, n_classes: int, seed: int) -> Scorer:
+    def _scorer(self, sample: Sample, columns: int, seed: int) -> Scorer:
         """Scores of the sample as a linear map of weights; keeps what prediction needs of it."""
+        return self._columns(sample, columns, self.fit_intercept, seed)
+
+    def _columns(
+        self, sample: Sample, number: int, intercept: bool, seed: int
+    ) -> LinearScorer | KernelScorer:
+        """So many scores, each with weights of its own."""
         x = sample.x
         if self.kernel is None:
-            return LinearScorer(x, n_classes, self.fit_intercept)
+            return LinearScorer(x, number, intercept)
         if self.kernel == "precomputed":
             check_gram(x, sample.origin)
-            return KernelScorer(x, n_classes, self.fit_intercept)
+            return KernelScorer(x, number, intercept)
         kernel = Kernel(self.kernel, self.gamma, self.degree, self.coef0, x, sample.weight)
         if self.n_components is not None:
             self._nystroem = Nystroem(kernel, x, self.n_components, seed)
-            return LinearScorer(self._nystroem(x), n_classes, self.fit_intercept)
+            return LinearScorer(self._nystroem(x), number, intercept)
         self._kernel = kernel
         gram = kernel(x, x)
         check_gram(gram, sample.origin, ours=not callable(self.kernel))
-        return KernelScorer(gram, n_classes, self.fit_intercept)
+        return KernelScorer(gram, number, intercept)
 
     def _store(
         self,
@@ -170,6 +188,10 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
     def _store_weights(self, scorer: Any, weights: np.ndarray, sample: Sample) -> None:
         free, weights = scorer.free(weights), scorer.penalised(weights)
         self.intercept_ = free[0].copy() if len(free) else np.zeros(weights.shape[1])
+        self._store_columns(scorer, weights, sample)
+
+    def _store_columns(self, scorer: Any, weights: np.ndarray, sample: Sample) -> None:
+        """Weights (d, columns) of linear scores, or dual coefficients (n, columns)."""
         if not isinstance(scorer, KernelScorer):
             self.coef_ = np.ascontiguousarray(weights.T)
             return
@@ -182,11 +204,15 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
         X = features(self, X)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = self._linear(X) if hasattr(self, "coef_") else self._by_kernel(X)
-            scores = scores + self.intercept_
+            scores = self._complete(scores)
         finite = np.isfinite(scores).all(axis=1)
         if not finite.all():
             raise ValueError(f"the scores of row {int((~finite).argmax())} overflow")
         return scores
+
+    def _complete(self, products: np.ndarray) -> np.ndarray:
+        """Scores of the labels from what features and weights give."""
+        return products + self.intercept_
 
     def _linear(self, X: Any) -> np.ndarray:
         x = self._nystroem(X) if hasattr(self, "_nystroem") else X
@@ -194,7 +220,7 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
 
     def _by_kernel(self, X: Any) -> np.ndarray:
         if len(self.support_) == 0:
-            return np.zeros((X.shape[0], len(self.intercept_)))
+            return np.zeros((X.shape[0], *self.dual_coef_.shape[1:]))
         if not hasattr(self, "_kernel"):  # precomputed
             return X[:, self.support_] @ self.dual_coef_
         gram = self._kernel(X, self._support_rows)

@@ -31,7 +31,7 @@ class Classifier(LabelClassifier):
     degree, coef0 : float, default=3, 0.0
         Constants of the polynomial and sigmoid kernels.
     n_components : int, default=None
-        Approximate the kernel with this many Nystroem features.
+        Approximate the kernel with this many Nystroem features. Without a kernel it means nothing.
     penalty : {"l2", "l1", "elasticnet"}, default="l2"
         Linear scores may have a lasso or a mixture; kernels have their own norm.
     l1_ratio : float, default=0.5
@@ -42,7 +42,7 @@ class Classifier(LabelClassifier):
         ``"dual"`` (coordinate ascent with exact block steps), ``"lbfgs"``, ``"fista"``, and for
         comparison ``"sgd"``, ``"adagrad"``, ``"adam"``, ``"pegasos"``.
     max_iter : int, default=1000
-        Most passes over the data.
+        Most passes over the data. A lasso of a route with kinks may need ten thousand.
     tol : float, default=1e-4
         Certified duality gap, relative to the objective, at which to stop.
     random_state : int, RandomState or None, default=None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from concordant.metrics import check_labels, check_weights
+from concordant.metrics import check_labels, check_weights, rank_codes
 
 #: Above this many stored values a sample is taken as it is: finding equal rows costs a sort.
 MERGE_LIMIT = 2_000_000
@@ -26,9 +27,14 @@ class Sample(NamedTuple):
 
 
 def training_data(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, loss_weight: Any
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    loss_weight: Any,
+    order: list[Any] | None = None,
 ) -> tuple[Sample, np.ndarray]:
-    """The sample to train on and its classes, sorted."""
+    """The sample to train on and the classes in it, in this order (by default sorted)."""
     precomputed = estimator.kernel == "precomputed"
     X, y = validate_data(
         estimator,
@@ -51,14 +57,64 @@ def training_data(
     if not weight.any():
         raise ValueError("sample_weight is zero for every example")
     used = weight > 0
-    classes, used_codes = np.unique(y[used], return_inverse=True)
-    codes = np.zeros(len(y), dtype=np.int64)
-    codes[used] = used_codes
+    classes, codes = _encode(y, used, order)
     if precomputed:
         rows = np.flatnonzero(used)
         x = X if used.all() else X[np.ix_(rows, rows)]
         return Sample(x, codes[rows], weight[rows], loss_weight[rows], rows), classes
     return prepare(_canonical(X), codes, weight, loss_weight), classes
+
+
+def _encode(
+    y: np.ndarray, used: np.ndarray, order: list[Any] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Classes of the used rows, and codes of all (0 where a row is not used)."""
+    if order is None:
+        classes, used_codes = np.unique(y[used], return_inverse=True)
+    else:
+        places = rank_codes(y, np.asarray(order), "category")
+        found, used_codes = np.unique(places[used], return_inverse=True)
+        classes = np.asarray(order)[found]
+    codes = np.zeros(len(y), dtype=np.int64)
+    codes[used] = used_codes
+    return classes, codes
+
+
+def label_order(y: Any, advice: str, categories: Any = None) -> list[Any] | None:
+    """All labels in the order given, or declared by y as an ordered categorical (pandas) or an
+    enum (polars). None for numbers, which ascend, and for strings, with a warning that ends in
+    `advice`."""
+    labels = np.asarray(y)
+    if labels.ndim == 1 and labels.dtype.kind == "O":
+        check_labels(labels, "y")
+    if categories is not None:
+        return _check_categories(categories)
+    own = getattr(getattr(y, "dtype", None), "categories", None)
+    if own is not None and getattr(y.dtype, "ordered", True):
+        return _check_categories(own)
+    if labels.ndim == 1 and labels.size and isinstance(labels.tolist()[0], (str, bytes)):
+        warnings.warn(
+            "string labels have no order of their own and are ordered alphabetically: "
+            f"{', '.join(map(str, np.unique(labels.astype(str))[:20]))}; {advice}",
+            UserWarning,
+            stacklevel=4,  # where `fit` was called
+        )
+    return None
+
+
+def _check_categories(categories: Any) -> list[Any]:
+    """Labels in their order, each once."""
+    if isinstance(categories, (str, bytes)) or not hasattr(categories, "__iter__"):
+        raise TypeError(f"categories must be a sequence of labels, got {categories!r}")
+    names = np.asarray(categories).tolist() if hasattr(categories, "dtype") else list(categories)
+    if hasattr(categories, "to_list"):
+        names = categories.to_list()
+    if not names:
+        raise ValueError("categories is empty")
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise ValueError(f"categories names {twice[0]!r} twice")
+    return names
 
 
 def features(estimator: Any, X: Any) -> Any:

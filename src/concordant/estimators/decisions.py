@@ -43,19 +43,6 @@ def _is_adversarial(model: Any) -> bool:
     return found is not None and isinstance(found[0], Adversarial)
 
 
-def known_labels(loss: LabelLoss, classes: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """All labels of the loss if it names them, else those of training and of `y`."""
-    named = getattr(loss, "label_names", None)
-    if named is not None and named() is not None:
-        return np.unique(np.asarray(named()))
-    known = set(classes.tolist())
-    new = [label for label in np.unique(y).tolist() if label not in known]
-    numeric = y.dtype.kind in "biuf"
-    if not new or numeric != (classes.dtype.kind in "biuf"):
-        return classes
-    return np.unique(np.concatenate([classes, np.array(new)]))
-
-
 class LabelDecisions:
     """Prediction from scores. A subclass has `_scores(X)`, ``classes_``, ``actions_``, `_rule`."""
 
@@ -102,12 +89,12 @@ class LabelDecisions:
         Labels that training did not see count where the loss can price them: always under the
         named losses, under a cost matrix if its columns are named.
         """
-        from concordant.metrics import action_costs, check_labels, weighted_mean
+        from concordant.metrics import action_costs, check_labels, known_labels, weighted_mean
 
         predicted, y = self.predict(X), column_or_1d(y, warn=True)
         check_consistent_length(predicted, y)
         check_labels(y, "y")
-        labels = known_labels(self._rule.loss, self.classes_, y)
+        labels = known_labels(self.classes_, y, self._rule.loss)
         largest = float(self._rule.loss.resolve(labels)[0].max())
         each = action_costs(y, predicted, self._rule.loss, labels)
         mean = weighted_mean(each, sample_weight)

@@ -10,6 +10,11 @@ import scipy.sparse as sp
 
 from concordant.executor import chunks
 
+ADVICE = (
+    "It takes two feature matrices and returns the matrix of kernel values; for a function of two "
+    "rows use functools.partial(sklearn.metrics.pairwise.pairwise_kernels, metric=function)"
+)
+
 
 def check_name(kernel: Any) -> None:
     """`kernel` is None, a function, or a name that exists."""
@@ -71,14 +76,11 @@ class Kernel:
                     f"the kernel function failed on sparse features ({error}); "
                     "pass dense ones or a kernel that takes sparse matrices"
                 ) from error
-            raise
+            raise type(error)(f"the kernel function failed: {error}. {ADVICE}") from error
         expected = (a.shape[0], b.shape[0])
         if np.shape(gram) != expected:
             raise ValueError(
-                f"a kernel function takes two feature matrices and returns the matrix of kernel "
-                f"values, here of shape {expected}; this one gave shape {np.shape(gram)}. For a "
-                "function of two rows use functools.partial("
-                "sklearn.metrics.pairwise.pairwise_kernels, metric=function)"
+                f"the kernel function gave shape {np.shape(gram)} instead of {expected}. {ADVICE}"
             )
         return gram
 

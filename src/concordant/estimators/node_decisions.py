@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,13 +11,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from concordant.estimators.answers import codes_of, flat_labels
-from concordant.estimators.decisions import known_labels
 from concordant.estimators.structured import check_examples, object_array
-from concordant.losses import LabelLoss
+from concordant.losses import LabelLoss, find_loss
 from concordant.metrics import check_weights
 from concordant.scorers import PairwiseScorer
 from concordant.structures import LabelCosts, NodeCosts, Pairwise
 from concordant.surrogates import Adversarial, Hybrid, Log, Surrogate, find_surrogate
+
+#: Gap of the games solved for prediction, in largest costs a node.
+GAME_TOLERANCE = 1e-3
 
 
 class NodeRule(NamedTuple):
@@ -35,25 +38,31 @@ class Asked(NamedTuple):
     fixed: np.ndarray
 
 
-def _route_of(model: Any) -> Surrogate | None:
+def _route_and_loss(model: Any) -> tuple[Surrogate, LabelLoss] | None:
+    """Those of the last fit, else those it would have; None if they are not valid."""
     if hasattr(model, "_rule"):
-        return model._rule.surrogate
+        return model._rule.surrogate, model._rule.loss
     try:
-        return find_surrogate(model.surrogate, model.loss)[0]
+        return find_surrogate(model.surrogate, model.loss)[0], find_loss(model.loss)
     except (TypeError, ValueError):
         return None
 
 
-def _is_probabilistic(model: Any) -> bool:
-    return isinstance(_route_of(model), (Log, Hybrid))
+def _is_a(*kinds: type[Surrogate]) -> Callable[[Any], bool]:
+    def check(model: Any) -> bool:
+        found = _route_and_loss(model)
+        return found is not None and isinstance(found[0], kinds)
+
+    return check
 
 
-def _is_adversarial(model: Any) -> bool:
-    return isinstance(_route_of(model), Adversarial)
+_is_probabilistic = _is_a(Log, Hybrid)
+_is_adversarial = _is_a(Adversarial)
 
 
 def _has_marginals(model: Any) -> bool:
-    return _is_probabilistic(model) or _is_adversarial(model)
+    found = _route_and_loss(model)
+    return found is not None and found[0].has_probabilities(found[1])
 
 
 class NodeDecisions:
@@ -78,10 +87,6 @@ class NodeDecisions:
     def _weights(self) -> np.ndarray:
         """The fitted weights as `PairwiseScorer` takes them."""
 
-    def _scores(self, batch: Any, structure: Pairwise) -> np.ndarray:
-        """Part array of the scores of a batch that `_read` returned."""
-        return PairwiseScorer(batch.x, structure, batch.edge_x, True).scores(self._weights())
-
     def _ask(self, X: Any, fixed: Any = None) -> Asked:
         """Structure and scores of these examples."""
         check_is_fitted(self)
@@ -89,7 +94,7 @@ class NodeDecisions:
         batch = self._read(X, fitting=False)
         structure = self._structure(batch)
         structure.forbidden = self._forbidden_mask()
-        scores = self._scores(batch, structure)
+        scores = PairwiseScorer(batch.x, structure, batch.edge_x, True).scores(self._weights())
         codes = np.full(structure.n_nodes, -1)
         if fixed is not None:
             if len(fixed) != len(X):
@@ -159,33 +164,30 @@ class NodeDecisions:
             )
 
     def _game(self, asked: Asked) -> np.ndarray:
-        """The predictor's strategy at every node, ``(N, n_actions)``."""
+        """The predictor's equilibrium at every node, ``(N, n_actions)``."""
         from concordant.oracles.node_game import play
 
-        structure = asked.structure
+        structure, scores = asked.structure, asked.scores
+        barred = np.isneginf(scores)
+        if barred.any():  # the game takes products with scores: forbid by a price
+            finite = scores[~barred]
+            scores = np.where(barred, finite.min() - 1e4 * (1.0 + np.ptp(finite)), scores)
         loss = NodeCosts(structure, self._rule.costs.costs)
-        w = np.ones(structure.n_examples)
-        tolerance = 1e-3 * loss.scale * structure.lengths
-        return play(structure, loss, asked.scores, w, tolerance).p
+        tolerance = GAME_TOLERANCE * loss.scale * structure.lengths
+        return play(structure, loss, scores, np.ones(structure.n_examples), tolerance).p
 
     @available_if(_has_marginals)
     def predict_marginals(self, X: Any, fixed: Any = None) -> np.ndarray:
         """Probabilities of every node's labels: an object array of (n_nodes, k) arrays.
 
-        Marginals of the fitted distribution for the log and hybrid routes, of the adversary's
-        equilibrium for the adversarial one.
+        Of the fitted distribution for the log and hybrid routes; of the predictor's equilibrium for
+        the adversarial route under 0-1 loss.
         """
         asked = self._ask(X, fixed)
         structure = asked.structure
-        if _is_probabilistic(self):
-            mu = self._marginals(asked)
-        else:
-            mu = self._adversary(asked)
-        return object_array(structure.codes_of(structure.nodes(mu)))
-
-    def _adversary(self, asked: Asked) -> np.ndarray:
-        route = Adversarial().bind(asked.structure, self._rule.costs.costs)
-        return route.solve(asked.scores, None).mu
+        if _is_adversarial(self):
+            return object_array(structure.codes_of(self._game(asked)))
+        return object_array(structure.codes_of(structure.nodes(self._marginals(asked))))
 
     @available_if(_is_adversarial)
     def strategy(self, X: Any) -> np.ndarray:
@@ -211,7 +213,7 @@ class NodeDecisions:
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``1 - mean loss / largest cost`` over the nodes with a known label: accuracy under 0-1
         loss."""
-        from concordant.metrics import action_costs
+        from concordant.metrics import action_costs, known_labels
 
         X, y = check_examples(X, y)
         predicted = self.predict(X)
@@ -222,7 +224,7 @@ class NodeDecisions:
         truth = np.array([v for v in values if v is not None])
         if not (weight[known] > 0.0).any():
             raise ValueError("no node has both a known label and a positive weight")
-        labels = known_labels(self._rule.loss, self.classes_, truth)
+        labels = known_labels(self.classes_, truth, self._rule.loss)
         largest = float(self._rule.loss.resolve(labels)[0].max())
         each = action_costs(truth, np.concatenate(predicted)[known], self._rule.loss, labels)
         mean = float(np.average(each, weights=weight[known]))

@@ -185,7 +185,7 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
         if broken.any():
             e = int(broken.argmax())
             i = int(structure.node_owner[structure.edges[e, 0]])
-            pair = (self.classes_[left[e]], self.classes_[right[e]])
+            pair = self.classes_[[left[e], right[e]]].tolist()
             raise ValueError(f"y[{i}] has the forbidden pair {pair[0]!r}, {pair[1]!r} on an edge")
 
     def _forget(self) -> None:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from concordant.estimators.kernels import check_name
-from concordant.losses import LabelLoss, find_loss
+from concordant.losses import Among, LabelLoss, find_loss
 from concordant.penalty import Penalty
 from concordant.surrogates import Surrogate, find_surrogate
 
@@ -27,15 +27,24 @@ class Parameters(NamedTuple):
     penalty: Penalty
     seed: int
 
+    def on_order(self, order: list[Any]) -> Parameters:
+        """With losses whose ranks are places in this order."""
+        training, loss = Among(self.training_loss, order), Among(self.loss, order)
+        return self._replace(training_loss=training, loss=loss)
+
 
 def check_parameters(given: Any) -> Parameters:
     """The estimator's constructor arguments as objects, or an error that names the bad one."""
     _check_training(given)
-    _check_number("degree", given.degree, np.isfinite, "finite")
-    _check_number("coef0", given.coef0, np.isfinite, "finite")
+    check_number("degree", given.degree, np.isfinite, "finite")
+    check_number("coef0", given.coef0, np.isfinite, "finite")
     if given.n_components is not None:
-        _check_number("n_components", given.n_components, lambda v: v >= 1, ">= 1", integer=True)
+        check_number("n_components", given.n_components, lambda v: v >= 1, ">= 1", integer=True)
     check_name(given.kernel)
+    if given.kernel == "poly" and (given.degree < 1 or given.degree % 1):
+        raise ValueError(f"the polynomial kernel needs a whole degree >= 1, got {given.degree!r}")
+    if not isinstance(given.gamma, str):
+        check_number("gamma", given.gamma, lambda v: 0 < v < np.inf, "finite and > 0")
     if given.n_components is not None and given.kernel == "precomputed":
         raise ValueError("n_components needs the features, not a precomputed kernel")
     surrogate, training_loss = find_surrogate(given.surrogate, given.loss)
@@ -73,22 +82,26 @@ def check_node_parameters(given: Any) -> NodeParameters:
 
 
 def _check_training(given: Any) -> None:
-    _check_number("C", given.C, lambda v: 0 < v < np.inf, "finite and > 0")
-    _check_number("tol", given.tol, lambda v: 0 <= v < np.inf, "finite and >= 0")
-    _check_number("max_iter", given.max_iter, lambda v: v >= 1, ">= 1", integer=True)
+    for name in ("fit_intercept", "warm_start", "verbose"):
+        value = getattr(given, name, False)
+        if not (value == "auto" and name in getattr(given, "_may_be_auto", ())):
+            check_flag(name, value)
+    check_number("C", given.C, lambda v: 0 < v < np.inf, "finite and > 0")
+    check_number("tol", given.tol, lambda v: 0 <= v < np.inf, "finite and >= 0")
+    check_number("max_iter", given.max_iter, lambda v: v >= 1, ">= 1", integer=True)
     if given.n_jobs is not None:
-        _check_number("n_jobs", given.n_jobs, bool, "other than 0 (None: all cores)", integer=True)
+        check_number("n_jobs", given.n_jobs, bool, "other than 0 (None: all cores)", integer=True)
 
 
 def check_penalty(given: Any) -> Penalty:
-    """The penalty of these constructor arguments."""
+    """The penalty by its name, or an error; a kernel has its own norm and no lasso."""
     if not isinstance(given.penalty, str) or given.penalty not in RATIOS:
         raise ValueError(
             f"unknown penalty {given.penalty!r}; names are {', '.join(sorted(RATIOS))}"
         )
     ratio = RATIOS[given.penalty]
     if ratio is None:
-        _check_number("l1_ratio", given.l1_ratio, lambda v: 0 <= v <= 1, "between 0 and 1")
+        check_number("l1_ratio", given.l1_ratio, lambda v: 0 <= v <= 1, "between 0 and 1")
         ratio = float(given.l1_ratio)
     if ratio and getattr(given, "kernel", None) is not None and given.n_components is None:
         raise ValueError(
@@ -98,7 +111,14 @@ def check_penalty(given: Any) -> Penalty:
     return Penalty(1.0 - ratio, ratio)
 
 
-def _check_number(name: str, value: Any, allowed: Any, words: str, integer: bool = False) -> None:
+def check_flag(name: str, value: Any) -> None:
+    """True, False, or a whole number as `verbose` may be."""
+    if not isinstance(value, (bool, np.bool_, numbers.Integral)):
+        raise TypeError(f"{name} must be a bool or a whole number, got {value!r}")
+
+
+def check_number(name: str, value: Any, allowed: Any, words: str, integer: bool = False) -> None:
+    """A constructor argument is a number, and an allowed one, or an error that names it."""
     kind = numbers.Integral if integer else numbers.Real
     if not isinstance(value, kind) or isinstance(value, bool):
         noun = "an integer" if integer else "a number"

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+
+import numpy as np
 
 
-def reporter(verbose: int) -> Callable[[int, float, float, float], None] | None:
-    """A function that shows pass, objective, gap and seconds on stderr; None when silent."""
-    if not verbose:
-        return None
-    live = sys.stderr.isatty()
-    shown_at = -1.0
+class Progress:
+    """Shows pass, objective, gap and seconds on stderr; nothing unless `verbose`.
 
-    def report(n_iter: int, objective: float, gap: float, seconds: float) -> None:
-        nonlocal shown_at
-        if seconds - shown_at < (0.1 if live else 1.0) and n_iter > 1:
+    On a terminal one line is rewritten ten times a second, elsewhere a line is written once a
+    second. `close` shows the last pass.
+    """
+
+    def __init__(self, verbose: int):
+        self.verbose = verbose
+        self.live = bool(verbose) and sys.stderr.isatty()
+        self._line = ""
+        self._shown, self._shown_at = "", -1.0
+
+    def __call__(self, n_iter: int, objective: float, gap: float, seconds: float) -> None:
+        if not self.verbose:
             return
-        shown_at = seconds
-        line = f"pass {n_iter:5d}  objective {objective:.6g}  gap {gap:.2e}  {seconds:.1f} s"
-        sys.stderr.write(f"\r\x1b[K{line}" if live else f"{line}\n")
+        known = [f"pass {n_iter:5d}"]
+        known += [f"objective {objective:.6g}"] * (objective < np.inf)
+        known += [f"gap {gap:.2e}"] * (gap < np.inf)
+        self._line = "  ".join([*known, f"{seconds:.1f} s"])
+        if seconds - self._shown_at >= (0.1 if self.live else 1.0):
+            self._shown_at = seconds
+            self._show()
+
+    def close(self) -> None:
+        """Show the last pass and end the line."""
+        if self._line != self._shown:
+            self._show()
+        if self.live and self._shown:
+            sys.stderr.write("\n")
+
+    def _show(self) -> None:
+        self._shown = self._line
+        sys.stderr.write(f"\r\x1b[K{self._line}" if self.live else f"{self._line}\n")
         sys.stderr.flush()
-
-    return report
-
-
-def close(verbose: int) -> None:
-    """End the live line."""
-    if verbose and sys.stderr.isatty():
-        sys.stderr.write("\n")

@@ -20,7 +20,7 @@ def object_array(items: Iterable[Any]) -> np.ndarray:
     return out
 
 
-def check_examples(X: Any, y: Any = None) -> tuple[Sequence[Any], Sequence[Any] | None]:
+def check_examples(X: Any, y: Any = None) -> tuple[Sequence[Any], Any]:
     """Sequences of examples, at least one, and as many answers."""
     X = _as_sequence(X, "X")
     if len(X) == 0:

@@ -12,12 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from concordant.estimators.data import Sample
 from concordant.estimators.parameters import Parameters
-from concordant.estimators.progress import close, reporter
+from concordant.estimators.progress import Progress
 from concordant.executor import Executor
 from concordant.objective import Objective
 from concordant.scorers import Scorer
-from concordant.solvers import Result, find_solver, minimise
-from concordant.structures import Label, LabelCosts
+from concordant.solvers import BrokenCertificate, Result, find_solver, minimise
+from concordant.structures import LabelCosts
 from concordant.surrogates import LabelRoute
 
 
@@ -44,8 +44,7 @@ def build_objective(
         raise ValueError(f"the values of row {row} are too large: their squares overflow")
     scorer.executor = executor
     surrogate = parameters.surrogate
-    structure = Label(len(sample.y), costs.costs.shape[1])
-    route = LabelRoute(surrogate, structure, costs, surrogate.block(costs), executor)
+    route = surrogate.label_route(len(sample.y), costs, executor)
     with np.errstate(over="ignore"):
         weight, loss_weight = C * sample.weight, sample.loss_weight
     if surrogate.weighs == "example":
@@ -75,6 +74,7 @@ def run_solver(
     given: Any, solver: Any, objective: Any, weights: np.ndarray | None, seed: int
 ) -> Result:
     """Minimise by the stopping rule asked for; warn if it is not met."""
+    progress = Progress(given.verbose)
     try:
         result = minimise(
             solver,
@@ -83,14 +83,22 @@ def run_solver(
             tol=given.tol,
             max_iter=given.max_iter,
             random_state=seed,
-            report=reporter(given.verbose),
+            report=progress,
         )
+    except BrokenCertificate as error:
+        raise _no_certificate(given, error) from error
     finally:
-        close(given.verbose)
+        progress.close()
     if not (np.isfinite(result.objective) and np.isfinite(result.weights).all()):
         raise _overflow(objective)
-    _warn(result)
+    warn_of(result)
     return result
+
+
+def _no_certificate(given: Any, error: BrokenCertificate) -> ValueError:
+    if getattr(given, "kernel", None) is not None:
+        return ValueError(f"the kernel is not positive semidefinite: {error}")
+    return ValueError(f"training loses its precision ({error}); scale the features or the weights")
 
 
 def _overflow(objective: Objective) -> ValueError:
@@ -113,7 +121,8 @@ def _same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     return a[0] == b[0] and all(np.array_equal(x, y) for x, y in zip(a[1:], b[1:]))
 
 
-def _warn(result: Result) -> None:
+def warn_of(result: Result) -> None:
+    """Warn if training stopped before its tolerance was met."""
     if result.reason == "tol":
         return
     if result.reason == "interrupted":

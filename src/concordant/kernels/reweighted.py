@@ -255,7 +255,7 @@ def read_off(nodes, tables, edges, at, incident, rho, message, mu, pair):
         for a in range(k):
             for b in range(k):
                 pair[e, a, b] /= mass
-                if pair[e, a, b] > 0.0:
-                    log = np.log(pair[e, a, b] / (mu[edges[e, 0], a] * mu[edges[e, 1], b]))
-                    entropy -= rho[e] * pair[e, a, b] * log
+                apart = mu[edges[e, 0], a] * mu[edges[e, 1], b]
+                if pair[e, a, b] > 0.0 and apart > 0.0:
+                    entropy -= rho[e] * pair[e, a, b] * np.log(pair[e, a, b] / apart)
     return entropy

@@ -7,6 +7,7 @@ codes ``0..k-1`` in the sorted order of the classes; an action is a row.
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,6 +21,9 @@ class LabelLoss(BaseEstimator):
     readable ``repr`` to objects that live inside estimators.
     """
 
+    #: Costs depend on the order of the labels.
+    ordered: ClassVar[bool] = False
+
     @abstractmethod
     def matrix(self, n_classes: int) -> np.ndarray:
         """Costs as an array of shape (n_actions, n_classes)."""
@@ -30,6 +34,10 @@ class LabelLoss(BaseEstimator):
         The default is right wherever actions are labels.
         """
         return self.matrix(len(classes)), np.asarray(classes)
+
+    def label_names(self) -> list[Any] | None:
+        """All labels in the order of the columns, if the loss knows them."""
+        return None
 
     def expected(self, proba: np.ndarray) -> np.ndarray:
         """Expected cost of each action, ``(n, n_actions)``.

@@ -34,12 +34,17 @@ def _rank_distance(n_classes: int) -> np.ndarray:
 class Absolute(LabelLoss):
     """Distance ``|i - j|`` between the ranks of two ordered labels.
 
+    Numbers rank as they ascend, ordered categoricals as they say; strings alphabetically, unless
+    `OrdinalClassifier` is given their ``categories``.
+
     Examples
     --------
     >>> import concordant as cc
     >>> cc.losses.Absolute()([0, 2], [2, 2])
     array([2., 0.])
     """
+
+    ordered = True
 
     def matrix(self, n_classes: int) -> np.ndarray:
         return _rank_distance(n_classes)
@@ -48,8 +53,53 @@ class Absolute(LabelLoss):
 class Squared(LabelLoss):
     """Squared distance ``(i - j)**2`` between the ranks of two ordered labels."""
 
+    ordered = True
+
     def matrix(self, n_classes: int) -> np.ndarray:
         return _rank_distance(n_classes) ** 2
+
+
+class Among(LabelLoss):
+    """A loss whose ranks are places among given categories, of which a sample may lack some.
+
+    Estimators of ordered labels make it from ``categories=``: between "bad" and "good" there
+    is a step for "fair" even where no example is fair.
+
+    Parameters
+    ----------
+    loss : loss
+    categories : sequence
+        All labels, in their order.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> loss = cc.losses.Among(cc.losses.Absolute(), ["bad", "fair", "good"])
+    >>> loss.resolve(["bad", "good"])[0]
+    array([[0., 2.],
+           [2., 0.]])
+    """
+
+    def __init__(self, loss: LabelLoss, categories: Sequence[Any]):
+        self.loss = loss
+        self.categories = categories
+
+    def label_names(self) -> list[Any]:
+        """All labels."""
+        return list(self.categories)
+
+    def matrix(self, n_classes: int) -> np.ndarray:
+        return self.loss.matrix(n_classes)
+
+    def resolve(self, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        names = list(self.categories)
+        costs, actions = self.loss.resolve(_array(names))
+        column = [names.index(label) for label in np.asarray(classes).tolist()]
+        actions = np.asarray(actions).tolist()
+        rows = [i for i, action in enumerate(actions) if action not in names]
+        if set(names) <= set(actions):
+            rows = [actions.index(names[j]) for j in column] + rows
+        return costs[np.ix_(rows, column)], _array([actions[i] for i in rows])
 
 
 class Abstain(LabelLoss):
@@ -74,8 +124,20 @@ class Abstain(LabelLoss):
         self.cost = cost
         self.label = label
 
+    def __call__(
+        self, action: np.ndarray, truth: np.ndarray, n_classes: int | None = None
+    ) -> np.ndarray:
+        """Cost of each pair of codes; that of abstaining is `n_classes`, which must be given."""
+        if n_classes is None:
+            raise TypeError(
+                "the code of abstaining is the number of labels: pass n_classes, or use "
+                "concordant.metrics.mean_loss with labels as you write them"
+            )
+        return super().__call__(action, truth, n_classes)
+
     def matrix(self, n_classes: int) -> np.ndarray:
-        if not (isinstance(self.cost, numbers.Real) and 0 < self.cost < np.inf):
+        real = isinstance(self.cost, numbers.Real) and not isinstance(self.cost, bool)
+        if not (real and 0 < self.cost < np.inf):
             raise ValueError(f"Abstain needs a finite cost > 0, got {self.cost!r}")
         return np.vstack([1.0 - np.eye(n_classes), np.full(n_classes, float(self.cost))])
 
@@ -172,13 +234,15 @@ class CostMatrix(LabelLoss):
         return self._named(labels, self._costs().shape[1], "labels")
 
     def _actions(self) -> list[Any] | None:
+        """Names of the rows; the labels' where the matrix is square and names none."""
+        rows, columns = self._costs().shape
         if self.actions is not None:
-            actions = list(self.actions)
-        elif hasattr(self._given, "index") and not callable(self._given.index):
-            actions = list(self._given.index)
-        else:
-            return None
-        return self._named(actions, self._costs().shape[0], "actions")
+            return self._named(list(self.actions), rows, "actions")
+        if hasattr(self._given, "index") and not callable(self._given.index):
+            index = list(self._given.index)
+            if index != list(range(rows)):  # the index of a dataframe that was given none
+                return self._named(index, rows, "actions")
+        return self.label_names() if rows == columns else None
 
     @staticmethod
     def _named(names: list[Any], expected: int, what: str) -> list[Any]:

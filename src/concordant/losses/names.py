@@ -4,8 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from concordant.losses.base import LabelLoss
+from concordant.losses.histograms import ChiSquared, Hellinger, KullbackLeibler
 from concordant.losses.labels import Absolute, Squared, ZeroOne
+from concordant.losses.outputs import FunctionLoss, OfLabels, OutputLoss
+from concordant.losses.rankings import Kendall, Rank, Spearman
+from concordant.losses.reals import (
+    L2L1,
+    AbsoluteError,
+    Cauchy,
+    EpsilonInsensitive,
+    Fair,
+    GemanMcClure,
+    HingeLoss,
+    Huber,
+    LogisticLoss,
+    Pinball,
+    SquaredError,
+)
+from concordant.losses.sets import FMeasure, Hamming, Jaccard
+from concordant.losses.strings import EditDistance
 
 LOSSES: dict[str, type[LabelLoss]] = {
     "zero_one": ZeroOne,
@@ -14,8 +34,36 @@ LOSSES: dict[str, type[LabelLoss]] = {
 }
 
 
+#: Losses between outputs of other kinds, of `LossTrickPredictor` and its relatives.
+OUTPUT_LOSSES: dict[str, type[OutputLoss]] = {
+    "cauchy": Cauchy,
+    "chi_squared": ChiSquared,
+    "edit_distance": EditDistance,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "f_measure": FMeasure,
+    "fair": Fair,
+    "geman_mcclure": GemanMcClure,
+    "hamming": Hamming,
+    "hellinger": Hellinger,
+    "hinge": HingeLoss,
+    "huber": Huber,
+    "jaccard": Jaccard,
+    "kendall": Kendall,
+    "kullback_leibler": KullbackLeibler,
+    "l2l1": L2L1,
+    "logistic": LogisticLoss,
+    "pinball": Pinball,
+    "rank": Rank,
+    "spearman": Spearman,
+}
+
+
 def find_loss(loss: Any) -> LabelLoss:
     """The loss of this name, or the object itself."""
+    if isinstance(loss, OutputLoss) or (isinstance(loss, str) and loss in OUTPUT_LOSSES):
+        raise TypeError(
+            f"{loss!r} is a loss between outputs, not on labels; LossTrickPredictor takes it"
+        )
     if isinstance(loss, str):
         if loss not in LOSSES:
             raise ValueError(
@@ -26,3 +74,41 @@ def find_loss(loss: Any) -> LabelLoss:
     if not isinstance(loss, LabelLoss):
         raise TypeError(f"loss must be a name or a concordant loss, got {type(loss).__name__}")
     return loss
+
+
+#: What losses on ranks mean where outputs are numbers.
+ON_NUMBERS: dict[type[LabelLoss], type[OutputLoss]] = {
+    Absolute: AbsoluteError,
+    Squared: SquaredError,
+}
+
+
+def find_output_loss(loss: Any, outputs: Any) -> OutputLoss:
+    """A loss between outputs like these, from a name, an object or a function of two outputs.
+
+    Absolute and squared are of the numbers themselves where outputs are numbers; the other
+    losses on labels take the different outputs as classes.
+    """
+    if isinstance(loss, str) and loss in OUTPUT_LOSSES:
+        return OUTPUT_LOSSES[loss]()
+    if isinstance(loss, str) and loss not in LOSSES:
+        names = ", ".join(sorted([*LOSSES, *OUTPUT_LOSSES]))
+        raise ValueError(f"unknown loss {loss!r}; names are {names}")
+    if isinstance(loss, OutputLoss):
+        return loss
+    if not isinstance(loss, (str, LabelLoss)):
+        if callable(loss):
+            return FunctionLoss(loss)
+        raise TypeError(
+            f"loss must be a name, a concordant loss or a function of two outputs, got {loss!r}"
+        )
+    label_loss = find_loss(loss)
+    array = np.asarray(outputs)
+    if type(label_loss) in ON_NUMBERS and array.dtype.kind in "fiub":
+        return ON_NUMBERS[type(label_loss)]()
+    if array.ndim != 1:
+        raise ValueError(
+            f"{type(label_loss).__name__} is a loss on labels, one an example; got outputs of "
+            f"shape {array.shape}"
+        )
+    return OfLabels(label_loss, np.unique(array))

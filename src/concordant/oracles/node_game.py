@@ -73,8 +73,7 @@ def play(
     per_node = weight[structure.node_owner, None]
     raised = scores.copy()
     structure.nodes(raised)[...] += per_node * loss.raised(p)
-    mu = structure.argmax(raised)
-    upper = structure.dot(raised, mu)
+    upper, mu = structure.maximum(raised)
     bonus = weight * _least_cost(structure, loss.at_nodes(structure.nodes(mu)))
     gap = upper - structure.dot(scores, mu) - bonus
     span = np.bincount(structure.node_owner, structure.node_weight, n)

@@ -3,5 +3,6 @@
 from concordant.report.comparison import compare
 from concordant.report.page import render, write
 from concordant.report.results import Comparison, Outcome
+from concordant.report.sequences import compare_sequences
 
-__all__ = ["Comparison", "Outcome", "compare", "render", "write"]
+__all__ = ["Comparison", "Outcome", "compare", "compare_sequences", "render", "write"]

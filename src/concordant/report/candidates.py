@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from concordant.estimators import Classifier
-from concordant.losses import CostMatrix
-from concordant.surrogates import ALIASES, SURROGATES, find_surrogate
+from concordant.estimators import Classifier, OrdinalClassifier
+from concordant.estimators.base import LabelClassifier
+from concordant.losses import Abstain, CostMatrix
+from concordant.report.problem import Problem
+from concordant.surrogates import ALIASES, find_surrogate
+from concordant.surrogates.names import ORDERED, REDUCTIONS, REJECTING, SURROGATES
 
 
 class ConstantAction(ClassifierMixin, BaseEstimator):
@@ -42,6 +45,9 @@ class BayesAction(ClassifierMixin, BaseEstimator):
         self.estimator.fit(X, y)
         self.classes_ = self.estimator.classes_
         return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return self.estimator.predict_proba(X)
 
     def predict(self, X: Any) -> np.ndarray:
         costs, actions = self.loss.resolve(self.classes_)
@@ -73,8 +79,8 @@ class Candidate:
 
 
 def _route(
-    base: Classifier, surrogate: Any, C: float, loss: CostMatrix, tol: float, seed: int
-) -> Classifier:
+    base: LabelClassifier, surrogate: Any, C: float, loss: CostMatrix, tol: float, seed: int
+) -> LabelClassifier:
     given = {"loss": loss, "surrogate": surrogate, "C": C, "tol": tol, "random_state": seed}
     return clone(base).set_params(**given, n_jobs=1, verbose=0)
 
@@ -107,9 +113,28 @@ BASELINES = (
 )
 
 
-def candidates(routes: Iterable[Any] | None, loss: Any) -> list[Candidate]:
-    """The routes asked for, by name or as objects (default: every one), then the baselines."""
-    found = [_candidate(route, loss) for route in (SURROGATES if routes is None else routes)]
+#: Routes that one direction with thresholds is tried with, where labels have ranks.
+ON_THRESHOLDS = ("adversarial", "log", *ORDERED)
+
+
+def applicable(problem: Problem, loss: Any) -> list[Any]:
+    """Every route that is made for such labels and such a loss."""
+    found: list[Any] = [*SURROGATES, *REDUCTIONS]
+    if isinstance(loss, Abstain):
+        found += REJECTING
+    if problem.is_ordered:
+        found += [OrdinalClassifier(surrogate=name) for name in ON_THRESHOLDS]
+    return found
+
+
+def candidates(
+    routes: Iterable[Any] | None, loss: Any, problem: Problem | None = None
+) -> list[Candidate]:
+    """The routes asked for, by name or as objects (default: every one that applies), then the
+    baselines."""
+    if routes is None:
+        routes = SURROGATES if problem is None else applicable(problem, loss)
+    found = [_candidate(route, loss) for route in routes]
     found += BASELINES
     names = [c.name for c in found]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -119,7 +144,8 @@ def candidates(routes: Iterable[Any] | None, loss: Any) -> list[Candidate]:
 
 
 def _candidate(route: Any, loss: Any) -> Candidate:
-    if isinstance(route, Classifier):
+    base: LabelClassifier
+    if isinstance(route, LabelClassifier):
         base, surrogate, code = route, route.surrogate, f"cc.{route!r}"
     else:
         base, surrogate = Classifier(), route
@@ -127,6 +153,9 @@ def _candidate(route: Any, loss: Any) -> Candidate:
     found = find_surrogate(surrogate, loss)[0]
     name = surrogate if isinstance(surrogate, str) else repr(found)
     title = name.replace("_", "-") if isinstance(surrogate, str) else name
+    if isinstance(base, OrdinalClassifier):
+        suffix = "" if surrogate in ORDERED else ", thresholds"
+        name, title = f"ordinal/{name}", title + suffix
     kernel = None
     if base.kernel is not None:
         kernel = base.kernel if isinstance(base.kernel, str) else "own kernel"

@@ -27,6 +27,7 @@ from concordant.report.statistics import (
     corrected_interval,
     corrected_t_test,
     holm,
+    signed_rank_test,
 )
 from concordant.report.training import (
     Final,
@@ -35,9 +36,12 @@ from concordant.report.training import (
     Split,
     cross_validate,
     fit_all,
-    make_splits,
     try_out,
 )
+
+#: ``(differences over splits, test rows per training row) -> p-value``
+Test = Callable[[np.ndarray, float], float]
+TESTS: dict[str, Test] = {"t": corrected_t_test, "wilcoxon": signed_rank_test}
 
 #: ``(fits done, fits in all, what is being done)``
 Progress = Callable[[int, int, str], None]
@@ -56,6 +60,9 @@ def compare(
     tol: float = 1e-3,
     random_state: Any = 0,
     n_jobs: int | None = None,
+    missing: str = "refuse",
+    test: str = "t",
+    loss_name: str | None = None,
     question: str | None = None,
     source: str = "",
     data_code: str = "",
@@ -70,11 +77,12 @@ def compare(
     X : array-like or sparse matrix of shape (n, d)
     y : array-like of shape (n,)
     loss : str or loss, default="zero_one"
-    routes : iterable of str, surrogate or Classifier, default=None
-        By default every route, with linear scores. A `Classifier` brings its kernel and other
-        arguments along; its own C multiplies the grid. The baselines are always there: the
-        best constant action, scikit-learn's boosted trees and logistic regression with the
-        Bayes action of the loss, and logistic regression with its most probable label.
+    routes : iterable of str, surrogate or estimator, default=None
+        By default every route that applies, with linear scores: where labels have ranks also
+        those of one direction with thresholds. A `Classifier` or `OrdinalClassifier` brings its
+        kernel and other arguments along; its own C multiplies the grid. The baselines are always
+        there: the best constant action, scikit-learn's boosted trees and logistic regression with
+        the Bayes action of the loss, and logistic regression with its most probable label.
     C : sequence of float
         Grid, the same for every candidate; with one value nothing is tuned.
     cv, repeats, inner_cv : int, default=5, 2, 3
@@ -84,6 +92,14 @@ def compare(
     random_state : int, RandomState or None, default=0
     n_jobs : int, default=None
         Processes; None for all cores. The result does not depend on it, but for the seconds.
+    missing : {"refuse", "impute"}, default="refuse"
+        Whether NaN in dense `X` is an error, or becomes the mean of the column over the training
+        rows of each split.
+    test : {"t", "wilcoxon"}, default="t"
+        The corrected resampled t-test, or Wilcoxon's signed-rank test over the splits, which
+        takes them for independent.
+    loss_name : str, default=None
+        What to call the loss in the report.
     question, source, data_code : str
         For the report: what is asked, where the data come from, and a line of Python that loads
         them as ``X, y``.
@@ -101,26 +117,55 @@ def compare(
     >>> comparison["log"].mean < comparison["constant"].mean
     True
     """
-    started = time.perf_counter()
-    problem = Problem.of(X, y, loss)
-    protocol = _protocol(problem, C, cv, repeats, inner_cv, tol, random_state, n_jobs)
+    problem = Problem.of(X, y, loss, missing)
+    protocol = make_protocol(problem, C, cv, repeats, inner_cv, tol, random_state, n_jobs)
     routes = routes if routes is None else list(routes)
-    found = candidates(routes, loss)
+    return run(
+        problem,
+        candidates(routes, loss, problem),
+        protocol,
+        loss,
+        test=test,
+        progress=progress,
+        chosen=routes is not None,
+        question=question,
+        source=source,
+        data_code=data_code,
+        loss_name=loss_name,
+    )
+
+
+def run(
+    problem: Problem,
+    found: list[Candidate],
+    protocol: Protocol,
+    loss: Any,
+    *,
+    test: str = "t",
+    progress: Progress | None = None,
+    chosen: bool = False,
+    question: str | None = None,
+    **said: Any,
+) -> Comparison:
+    """Measure the candidates on the problem; `said` goes into the report."""
+    started = time.perf_counter()
+    if test not in TESTS:
+        raise ValueError(f"test must be {' or '.join(map(repr, TESTS))}, got {test!r}")
     outcomes, failures = _measure(problem, found, protocol, progress or _silent)
     if not outcomes:
         reasons = "; ".join(f"{f.title}: {f.reason}" for f in failures)
         raise ValueError(f"no candidate could be measured: {reasons}")
     return Comparison(
-        outcomes=_against_best(outcomes, protocol),
+        outcomes=_against_best(outcomes, protocol, TESTS[test]),
         failures=tuple(failures),
         problem=problem,
         loss=loss,
         question=question or "Which route gives the smallest mean loss on this data?",
         protocol=replace(protocol, seconds=time.perf_counter() - started),
         versions=_versions(),
-        source=source,
-        data_code=data_code,
-        routes_code="" if routes is None else ", ".join(c.code for c in found if c.is_route),
+        test=test,
+        routes_code=", ".join(c.code for c in found if c.is_route) if chosen else "",
+        **said,
     )
 
 
@@ -128,10 +173,11 @@ def _silent(done: int, total: int, what: str) -> None:
     """Progress that nobody watches."""
 
 
-def _protocol(
+def make_protocol(
     problem: Problem, C: Sequence[float], cv: int, repeats: int, inner_cv: int, tol: float,
     random_state: Any, n_jobs: int | None,
 ) -> Protocol:  # fmt: skip
+    """The protocol of these numbers; an error where they make none."""
     grid = tuple(sorted(float(value) for value in C))
     if not grid or not all(np.isfinite(value) and value > 0 for value in grid):
         raise ValueError(f"C must hold finite values > 0, got {C!r}")
@@ -164,7 +210,7 @@ def _measure(
     problem: Problem, found: list[Candidate], protocol: Protocol, tell: Progress
 ) -> tuple[list[Outcome], list[Failure]]:
     """Numbers of the candidates that have some, and the reasons of the others."""
-    splits = make_splits(problem, protocol)
+    splits = problem.folds(protocol.cv, protocol.repeats, protocol.seed)
     total = len(found) * (len(splits) + 1)
     reasons = {}
     for candidate in found:
@@ -205,7 +251,10 @@ def _outcome(
 ) -> Outcome:
     actions = np.zeros((protocol.repeats, len(problem.y)), dtype=np.int64)
     losses, accuracies = np.empty(len(splits)), np.empty(len(splits))
-    for i, (piece, (_, test)) in enumerate(zip(pieces, splits)):
+    tested = [problem.slots(test) for _, test in splits]
+    doubt = _gathered([piece.doubt for piece in pieces], tested, actions.shape)
+    proba = _gathered([piece.proba for piece in pieces], tested, actions.shape)
+    for i, (piece, test) in enumerate(zip(pieces, tested)):
         actions[i // protocol.cv, test] = piece.answers
         losses[i] = problem.costs[piece.answers, problem.y[test]].mean()
         accuracies[i] = (problem.action_codes[piece.answers] == problem.y[test]).mean()
@@ -220,6 +269,8 @@ def _outcome(
         accuracies=accuracies,
         C=C,
         actions=actions,
+        doubt=doubt,
+        proba=proba,
         gap=max(gaps) if gaps else None,
         unconverged=sum(not piece.converged for piece in pieces),
         seconds=final.seconds,
@@ -234,10 +285,24 @@ def _outcome(
     )
 
 
-def _against_best(outcomes: list[Outcome], protocol: Protocol) -> tuple[Outcome, ...]:
+def _gathered(
+    pieces: list[np.ndarray | None], tested: list[np.ndarray], shape: tuple[int, ...]
+) -> np.ndarray | None:
+    """What was found on test rows, in their places, one layer a repetition."""
+    if any(piece is None for piece in pieces):
+        return None
+    first = np.asarray(pieces[0])
+    out = np.zeros((*shape, *first.shape[1:]), dtype=first.dtype)
+    each = len(tested) // shape[0]
+    for i, (piece, slots) in enumerate(zip(pieces, tested)):
+        out[i // each, slots] = piece
+    return out
+
+
+def _against_best(outcomes: list[Outcome], protocol: Protocol, test: Test) -> tuple[Outcome, ...]:
     """Ordered by mean loss, each tested against the first."""
     best, *others = sorted(outcomes, key=lambda o: o.mean)
-    p_values = [corrected_t_test(o.losses - best.losses, protocol.ratio) for o in others]
+    p_values = [test(o.losses - best.losses, protocol.ratio) for o in others]
     tested = [
         replace(o, difference=o.mean - best.mean, p_value=p, p_adjusted=adjusted)
         for o, p, adjusted in zip(others, p_values, holm(p_values))

@@ -1,78 +1,51 @@
-"""The report's pictures, as SVG text that takes its colours from the page.
+"""The report's pictures and their descriptions in words.
 
-Matplotlib draws in stand-in colours, which become CSS variables afterwards, so that one picture
-is right on a light and on a dark page. Each picture comes in two shapes, for wide and for narrow
-windows, because text that shrinks with its picture cannot be read on a phone.
+Each picture comes in two shapes, for wide and for narrow windows, because text that shrinks with
+its picture cannot be read on a phone.
 """
 
 from __future__ import annotations
 
-import io
-import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from concordant.plots import (
+    CalibrationDisplay,
+    ConvergenceDisplay,
+    CostMapDisplay,
+    CoverageDisplay,
+    LossDisplay,
+)
+from concordant.plots.calibration import reliability
+from concordant.plots.convergence import relative_gap
+from concordant.plots.coverage import coverage_curve
+from concordant.report.svg import DASHES, MUTED, PAGE, SERIES, plain_ticks, svg
 from concordant.report.wording import loss_text
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from concordant.report.results import Comparison
+    from concordant.report.results import Comparison, Outcome
 
-INK, MUTED, GRID, ACCENT, PAPER = "#010203", "#040506", "#070809", "#0a0b0c", "#0d0e0f"
-SERIES = [f"#1000{i:02x}" for i in range(8)]
-_VARIABLES = {INK: "ink", MUTED: "muted", GRID: "line", ACCENT: "accent", PAPER: "paper"} | {
-    colour: f"s{i}" for i, colour in enumerate(SERIES)
-}
-_DASHES = ["-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5))]
-_STYLE: dict[str, Any] = {
-    "svg.fonttype": "none",  # real text: small, sharp, selectable
-    "text.parse_math": False,  # a label "$x" is a label
-    "font.family": ["sans-serif"],
-    "axes.unicode_minus": True,
-    "axes.edgecolor": MUTED,
-    "axes.labelcolor": MUTED,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "text.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "grid.color": GRID,
-    "grid.linewidth": 0.8,
-}
+#: Lines in one picture: more cannot be told apart.
+MOST_LINES = 5
 
 
 def loss_figure(comparison: Comparison, narrow: bool) -> str:
     """Mean loss and interval of every candidate."""
-    outcomes = comparison.outcomes[::-1]
-    height = (0.36 if narrow else 0.33) * len(outcomes) + 0.7
-    colours = {"best": ACCENT, "tied": INK, "worse": MUTED}
+    height = (0.36 if narrow else 0.33) * len(comparison.outcomes) + 0.7
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        axes.axvline(comparison.best.mean, color=ACCENT, linewidth=1, linestyle=(0, (3, 3)))
-        for i, o in enumerate(outcomes):
-            low, high = o.interval
-            colour = colours[comparison.place(o)]
-            axes.plot([low, high], [i, i], color=colour, linewidth=2, solid_capstyle="round")
-            axes.plot(
-                [o.mean], [i], "o", color=colour, markersize=7, markeredgewidth=1.6,
-                markerfacecolor=colour if o.is_route else PAPER,
-            )  # fmt: skip
+        display = LossDisplay.from_comparison(comparison, ax=axes, palette=PAGE)
         wrap = 17 if narrow else 60
-        titles = ["\n".join(textwrap.wrap(o.title, wrap)) for o in outcomes]
-        axes.set_yticks(range(len(outcomes)), titles, color=INK)
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
-        axes.grid(axis="x")
-        axes.set_axisbelow(True)
+        titles = ["\n".join(textwrap.wrap(name, wrap)) for name in display.names[::-1]]
+        axes.set_yticks(range(len(titles)), titles)
         axes.locator_params(axis="x", nbins=4 if narrow else 8)
-        axes.set_xlabel("mean loss (smaller is better)")
 
-    return _svg(draw, height, narrow, "loss")
+    return svg(draw, height, narrow, "loss")
 
 
 def cost_figure(comparison: Comparison, narrow: bool) -> str:
@@ -82,62 +55,49 @@ def cost_figure(comparison: Comparison, narrow: bool) -> str:
     width, letter = (4.0, 0.09) if narrow else (6.2, 0.1)  # inches
     cell = min(width / columns, 1.1)  # few labels would make a poster
     height = min(max(cell * rows, 1.5), 7.5) + 0.6
+    counts, _ = comparison.cost_map()
+
+    def draw(figure: Figure) -> None:
+        shown = "share" if narrow else "all"
+        fits = int(width / columns / letter)  # letters below one column
+        CostMapDisplay(
+            counts, problem.costs, problem.actions.tolist(), problem.classes.tolist()
+        ).plot(
+            figure.subplots(),
+            numbers=shown if columns <= 12 else "none",  # more columns leave no room
+            palette=PAGE,
+            letters=(max(fits, 3), 10 if narrow else 18),
+            most_names=(int(width / 0.3), 25),
+        )
+
+    return svg(draw, height, narrow, "cost", wide_width=8.0)
+
+
+def coverage_figure(comparison: Comparison, narrow: bool) -> str:
+    """Mean loss of the surest answers, for the best candidates that say how sure they are."""
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        _draw_cells(axes, comparison, narrow)
-        axes.set_xlim(-0.5, columns - 0.5)
-        axes.set_ylim(rows - 0.5, -0.5)
-        fits = int(width / columns / letter)  # letters below one column
-        axes.set_xticks(*_ticks(problem.classes, max(fits, 3), at_most=int(width / 0.3)), color=INK)
-        axes.set_yticks(*_ticks(problem.actions, 10 if narrow else 18, at_most=25), color=INK)
-        axes.tick_params(length=0)
-        for spine in axes.spines.values():
-            spine.set_visible(False)
-        axes.set_xlabel("truth")
-        axes.set_ylabel("answer")
+        for i, o in enumerate(hesitant(comparison)):
+            CoverageDisplay(*_coverage(comparison, o), name=o.title).plot(axes, **_line(i))
+        axes.grid()
+        _legend(figure, narrow)
 
-    return _svg(draw, height, narrow, "cost", wide_width=8.0)
+    return svg(draw, 4.2 if narrow else 3.6, narrow, "coverage")
 
 
-def _ticks(labels: np.ndarray, letters: int, at_most: int) -> tuple[list[int], list[str]]:
-    """Places and shortened names, every second (third, …) one where there are too many."""
-    names = [str(label) for label in labels.tolist()]
-    places = list(range(0, len(names), -(-len(names) // at_most)))
-    short = [n if len(n) <= letters else f"{n[: letters - 1]}…" for n in names]
-    return places, [short[i] for i in places]
+def calibration_figure(comparison: Comparison, narrow: bool) -> str:
+    """Probabilities against frequencies, for the best candidates that have probabilities."""
 
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        for i, o in enumerate(probabilistic(comparison)):
+            display = CalibrationDisplay(*_calibration(comparison, o), name=o.title)
+            display.plot(axes, palette=PAGE, **_line(i), markersize=5)
+        axes.grid()
+        _legend(figure, narrow)
 
-def _draw_cells(axes: Axes, comparison: Comparison, narrow: bool) -> None:
-    from matplotlib.patches import Rectangle
-
-    counts, share = comparison.cost_map()
-    total, strongest = share.sum() or 1.0, share.max() or 1.0
-    for i, j in np.ndindex(*share.shape):
-        part = float(share[i, j])
-        square: dict[str, Any] = {"xy": (j - 0.48, i - 0.48), "width": 0.96, "height": 0.96}
-        axes.add_patch(Rectangle(**square, facecolor=GRID, alpha=0.35, linewidth=0))
-        if part > 0:
-            alpha = 0.08 + 0.57 * part / strongest
-            axes.add_patch(Rectangle(**square, facecolor=ACCENT, alpha=alpha, linewidth=0))
-        if counts[i, j] > 0 and share.shape[1] <= 12:  # more columns leave no room for numbers
-            cost = float(comparison.problem.costs[i, j])
-            _cell_text(axes, (j, i), float(counts[i, j]), cost, 100 * part / total, narrow)
-
-
-def _cell_text(
-    axes: Axes, at: tuple[int, int], count: float, cost: float, percent: float, narrow: bool
-) -> None:
-    centred: dict[str, Any] = {"ha": "center", "va": "center"}
-    x, y = at
-    number = f"{round(count, 1):g}"
-    if cost == 0:
-        axes.text(x, y, number, color=MUTED, **centred)
-    elif narrow:
-        axes.text(x, y, f"{percent:.0f} %" if percent >= 0.5 else "<1 %", **centred)
-    else:
-        axes.text(x, y - 0.14, f"{percent:.1f} %", fontweight="bold", **centred)
-        axes.text(x, y + 0.2, f"{number} × {cost:g}", fontsize=10, **centred)
+    return svg(draw, 4.8 if narrow else 4.2, narrow, "calibration", wide_width=8.0)
 
 
 def convergence_figure(comparison: Comparison, narrow: bool) -> str:
@@ -148,42 +108,64 @@ def convergence_figure(comparison: Comparison, narrow: bool) -> str:
         axes = figure.subplots()
         for i, o in enumerate(routes):
             assert o.history is not None
-            seconds, gap = relative_gap(o.history)
-            style: dict[str, Any] = {"color": SERIES[i % 8], "label": o.title, "linewidth": 1.8}
-            style["linestyle"] = _DASHES[(i // 2) % len(_DASHES)]
-            axes.plot(seconds, gap, **style)
-            axes.plot(seconds[-1:], gap[-1:], "o", color=SERIES[i % 8], markersize=6)
+            ConvergenceDisplay(*relative_gap(o.history), name=o.title).plot(axes, **_line(i))
         axes.axhline(comparison.protocol.tol, color=MUTED, linewidth=1, linestyle=(0, (3, 3)))
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlabel("seconds of training")
-        axes.set_ylabel("certified relative gap")
         axes.grid()
-        _plain_ticks(axes)
-        where = {"loc": "outside lower center", "ncols": 2} if narrow else {
-            "loc": "outside right upper"
-        }  # fmt: skip
-        figure.legend(frameon=False, handlelength=2.6, **where)
+        plain_ticks(axes)
+        _legend(figure, narrow)
 
-    return _svg(draw, 4.6 if narrow else 4.0, narrow, "convergence")
+    return svg(draw, 4.6 if narrow else 4.0, narrow, "convergence")
 
 
-def relative_gap(history: dict[str, list[float]]) -> tuple[np.ndarray, np.ndarray]:
-    """Seconds, and the best certificate so far over the size of the objective; finite entries."""
-    objective, gap = np.array(history["objective"]), np.array(history["gap"])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        relative = np.minimum.accumulate(gap / np.abs(objective))
-    known = np.isfinite(relative)
-    return np.array(history["seconds"])[known], np.maximum(relative[known], 1e-16)
+def hesitant(comparison: Comparison) -> list[Outcome]:
+    """The best candidates whose answers come with a doubt, and differ in it."""
+    found = [o for o in comparison.outcomes if o.doubt is not None and np.ptp(o.doubt) > 0]
+    return found[:MOST_LINES]
 
 
-def _plain_ticks(axes: Axes) -> None:
-    """0.01 instead of typeset powers, which need the mathematics that is switched off."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+def probabilistic(comparison: Comparison) -> list[Outcome]:
+    """The best candidates with probabilities, none twice under another decision rule."""
+    found: list[Outcome] = []
+    seen: list[np.ndarray] = []
+    for o in comparison.outcomes:
+        if o.proba is not None and not any(np.array_equal(o.proba, other) for other in seen):
+            found.append(o)
+            seen.append(o.proba)
+    return found[:MOST_LINES]
 
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("e-0", "e-")))
-        axis.set_minor_formatter(NullFormatter())
+
+def _coverage(comparison: Comparison, outcome: Outcome) -> tuple[np.ndarray, np.ndarray]:
+    """Of all repetitions together, thinned to what a picture shows."""
+    assert outcome.doubt is not None
+    p = comparison.problem
+    cost = p.costs[outcome.actions, p.y]
+    coverage, loss = coverage_curve(cost.ravel(), outcome.doubt.ravel())
+    kept = np.unique(np.linspace(0, len(coverage) - 1, 200).round().astype(int))
+    kept = kept[coverage[kept] >= min(10 / len(p.y), 1.0)]  # a mean of few shows noise
+    return coverage[kept], loss[kept]
+
+
+def _calibration(
+    comparison: Comparison, outcome: Outcome
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    assert outcome.proba is not None
+    right = outcome.proba.argmax(axis=2) == comparison.problem.y
+    return reliability(outcome.proba.max(axis=2).ravel().astype(float), right.ravel())
+
+
+def _line(i: int) -> dict[str, Any]:
+    return {
+        "color": SERIES[i % 8],
+        "linewidth": 1.8,
+        "linestyle": DASHES[(i // 2) % len(DASHES)],
+    }
+
+
+def _legend(figure: Figure, narrow: bool) -> None:
+    if narrow:
+        figure.legend(frameon=False, handlelength=2.6, loc="outside lower center", ncols=2)
+    else:
+        figure.legend(frameon=False, handlelength=2.6, loc="outside right upper")
 
 
 def loss_alt(comparison: Comparison) -> str:
@@ -218,37 +200,23 @@ def convergence_alt(comparison: Comparison) -> str:
     return f"Certified relative gap over time; last values: {'; '.join(ends)}."
 
 
-def _svg(draw: Any, height: float, narrow: bool, name: str, wide_width: float = 10.0) -> str:
-    """Run `draw` on a figure in the page's style and return inline SVG."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    size = 11 if narrow else 12
-    name = f"{name}-{'narrow' if narrow else 'wide'}"
-    out = io.StringIO()
-    style: Any = _STYLE | {"font.size": size, "svg.hashsalt": name}  # the stubs list every key
-    with rc_context(style):
-        figure = Figure(figsize=(4.75 if narrow else wide_width, height), layout="constrained")
-        draw(figure)
-        nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
-        figure.savefig(out, format="svg", transparent=True, metadata=nothing)
-    return _inline(out.getvalue(), name)
+def coverage_alt(comparison: Comparison) -> str:
+    """The coverage figure in words: each line at half and at full coverage."""
+    found = []
+    for o in hesitant(comparison):
+        coverage, loss = _coverage(comparison, o)
+        half = float(np.interp(0.5, coverage, loss))
+        found.append(f"{o.title} {loss_text(half)} on the surer half, {loss_text(o.mean)} on all")
+    return f"Mean loss against share of examples answered: {'; '.join(found)}."
 
 
-def _inline(svg: str, name: str) -> str:
-    """Only the element, with the page's colours and fonts, and ids of its own."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.S)
-    svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg, count=2)
-    svg = re.sub(r'^<svg[^>]*?(viewBox="[^"]*")[^>]*>', r"<svg \1>", svg)
-    # Tags only: between them stand the user's labels, which may look like anything.
-    return re.sub(r"<[^>]+>", lambda tag: _restyle(tag[0], name), svg)
-
-
-def _restyle(tag: str, name: str) -> str:
-    tag = re.sub(r'\bid="', f'id="{name}-', tag)
-    tag = tag.replace('xlink:href="#', f'href="#{name}-').replace("url(#", f"url(#{name}-")
-    tag = re.sub(r"(font: [^;\"]*?\d+px)[^;\"]*", r"\1 var(--font)", tag)
-    for colour, variable in _VARIABLES.items():
-        tag = tag.replace(colour, f"var(--{variable})")
-    return tag
+def calibration_alt(comparison: Comparison) -> str:
+    """The calibration figure in words: the mean distance of each line from the diagonal."""
+    found = []
+    for o in probabilistic(comparison):
+        error = CalibrationDisplay(*_calibration(comparison, o)).error
+        found.append(f"{o.title} {error:.3f}")
+    return (
+        "Probability of the most probable label against how often it is right; mean distance: "
+        f"{'; '.join(found)}."
+    )

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from concordant.io.atomic import write_atomically
 from concordant.report import figures, snippets, wording
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def render(comparison: Comparison, command: str = "") -> str:
         train=snippets.train_code(comparison),
         machine=f"{platform.system()} {platform.machine()}",
         rare=_rare(comparison),
+        worst=comparison.problem.worst(comparison.best),
     )
 
 
@@ -47,8 +49,7 @@ def write(comparison: Comparison, path: str | Path, command: str = "") -> Path:
     """Write the page to `path`, folders included, and return the path."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render(comparison, command), encoding="utf-8")
-    return path
+    return write_atomically(path, [render(comparison, command).encode("utf-8")])
 
 
 def _pictures(comparison: Comparison) -> dict[str, dict[str, Any]]:
@@ -59,6 +60,10 @@ def _pictures(comparison: Comparison) -> dict[str, dict[str, Any]]:
         "loss": (figures.loss_figure, figures.loss_alt),
         "cost": (figures.cost_figure, figures.cost_alt),
     }
+    if figures.hesitant(comparison):
+        drawn["coverage"] = (figures.coverage_figure, figures.coverage_alt)
+    if figures.probabilistic(comparison):
+        drawn["calibration"] = (figures.calibration_figure, figures.calibration_alt)
     if any(o.history is not None for o in comparison.outcomes):
         drawn["convergence"] = (figures.convergence_figure, figures.convergence_alt)
     return {

@@ -41,6 +41,11 @@ class Outcome:
         Whether the most frequent C is the smallest or largest that was tried.
     actions : ndarray of shape (n_repeats, n)
         Action, as a row of the cost matrix, answered to each example when it was a test row.
+    doubt : ndarray of shape (n_repeats, n) or None
+        Expected cost of each answer under the candidate's probabilities; without any, minus the
+        lead of its best score.
+    proba : ndarray of shape (n_repeats, n, k) or None
+        Label probabilities of candidates that have them.
     gap : float or None
         Largest certified duality gap over the splits, relative to the objective.
     unconverged : int
@@ -64,6 +69,8 @@ class Outcome:
     mean: float
     error: float
     interval: tuple[float, float]
+    doubt: np.ndarray | None = None
+    proba: np.ndarray | None = None
     kernel: str | None = None
     code: str = ""
     C_at_end: bool = False
@@ -136,6 +143,8 @@ class Comparison:
     question: str
     protocol: Protocol
     versions: dict[str, str]
+    test: str = "t"
+    loss_name: str | None = None
     source: str = ""
     data_code: str = ""
     routes_code: str = ""
@@ -193,7 +202,8 @@ class Comparison:
         counts, share = self.cost_map()
         return {
             "question": self.question,
-            "loss": wording.loss_name(self.loss),
+            "loss": wording.loss_of(self),
+            "test": wording.TEST_NAMES[self.test],
             "source": self.source,
             "recommendation": self.recommendation(),
             "best": self.best.name,

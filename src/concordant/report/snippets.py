@@ -24,11 +24,11 @@ def repeat_code(comparison: Comparison) -> str:
     routes = f"routes=[{comparison.routes_code}], " if comparison.routes_code else ""
     lines = [
         "import concordant as cc",
-        "from concordant.report import compare",
+        f"from concordant.report import {comparison.problem.function}",
         "",
         comparison.data_code or "X, y = ...  # your features and labels",
         *(["loss = ...  # your loss"] if loss == "loss" else []),
-        "comparison = compare(",
+        f"comparison = {comparison.problem.function}(",
         f"    X, y, {loss}, {routes}C={list(p.C)}, cv={p.cv}, repeats={p.repeats},",
         f"    inner_cv={p.inner_cv}, tol={p.tol:g}, random_state={p.seed},",
         ")",
@@ -43,7 +43,9 @@ def train_code(comparison: Comparison) -> str:
     if route is None:
         return ""
     own = f"loss={loss_code(comparison.loss)}, C={route.typical_C:g}"
-    if route.code.startswith("cc.Classifier"):  # given with arguments of its own, which stay
+    if route.code.startswith("cc.SequenceLabeler"):
+        return f"model = {route.code}.set_params({own}).fit(X, y)\nmodel.predict(X)"
+    if "Classifier(" in route.code:  # given with arguments of its own, which stay
         made = f"{route.code}.set_params({own})"
     else:
         made = f"cc.Classifier({own}, surrogate={route.code})"

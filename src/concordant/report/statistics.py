@@ -45,6 +45,21 @@ def corrected_t_test(differences: np.ndarray, ratio: float) -> float:
     return float(2.0 * stdtr(len(differences) - 1, -abs(mean / error)))
 
 
+def signed_rank_test(differences: np.ndarray, ratio: float = 0.0) -> float:
+    """Two-sided p-value of Wilcoxon's signed-rank test; `ratio` is not used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> signed_rank_test(np.array([0.1, 0.3, 0.2, 0.4, 0.5]))
+    0.0625
+    """
+    from scipy.stats import wilcoxon
+
+    differences = np.asarray(differences, dtype=float)
+    return float(wilcoxon(differences).pvalue) if differences.any() else 1.0
+
+
 def holm(p_values: list[float]) -> list[float]:
     """p-values adjusted for their number (Holm 1979); significant below the level as they are.
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from concordant.report.results import Comparison, Failure, Outcome
 
 LEGEND = (
-    "±: 95 % interval. p: corrected resampled t-test against the best, Holm-adjusted. "
+    "±: 95 % interval. p: {test} against the best, Holm-adjusted. "
     "C: most frequent choice. fit s: once, all data, one thread. gap: largest certified "
     "relative duality gap over the splits, * where training stopped early. °: a baseline."
 )
@@ -53,6 +53,11 @@ def notes(comparison: Comparison) -> list[str]:
     lines = [f"{f.title} failed: {f.reason}" for f in comparison.failures]
     grid = wording.grid_text(comparison)
     return lines + [grid] * bool(grid)
+
+
+def legend(comparison: Comparison) -> str:
+    """What the columns mean."""
+    return LEGEND.format(test=wording.TEST_NAMES[comparison.test])
 
 
 def plain(comparison: Comparison, width: int = 100) -> str:

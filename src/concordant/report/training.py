@@ -10,18 +10,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from concordant.report.candidates import Candidate
-from concordant.report.problem import Problem
+from concordant.report.problem import Problem, Split
 
 #: What data can do to a candidate; it becomes a row with the reason. Anything else is a mistake
 #: in a program and stops the comparison.
 FAILURES = (ValueError, ArithmeticError, RuntimeError, MemoryError)
-
-Split = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -46,9 +41,14 @@ class Protocol:
 
 
 class Piece(NamedTuple):
-    """One candidate on one split, or why it has no answers there."""
+    """One candidate on one split, or why it has no answers there.
+
+    `doubt` grows where the candidate is less sure; `proba` has a column for every label.
+    """
 
     answers: np.ndarray
+    doubt: np.ndarray | None = None
+    proba: np.ndarray | None = None
     C: float | None = None
     gap: float | None = None
     converged: bool = True
@@ -77,16 +77,6 @@ def alone() -> Iterator[None]:
         yield
 
 
-def make_splits(problem: Problem, protocol: Protocol) -> list[Split]:
-    """Stratified folds, repeated: row numbers of training and test parts."""
-    folds = RepeatedStratifiedKFold(
-        n_splits=protocol.cv, n_repeats=protocol.repeats, random_state=protocol.seed
-    )
-    with warnings.catch_warnings():  # a label rarer than the folds: said in the report
-        warnings.simplefilter("ignore", UserWarning)
-        return list(folds.split(np.zeros(len(problem.y)), problem.y))
-
-
 def try_out(problem: Problem, candidate: Candidate, protocol: Protocol) -> str | None:
     """Why the candidate cannot work on this data under this loss, if it cannot.
 
@@ -98,11 +88,11 @@ def try_out(problem: Problem, candidate: Candidate, protocol: Protocol) -> str |
         return "it needs dense features"
     ends = [protocol.C[0], protocol.C[-1]] if candidate.is_route else protocol.C[:1]
     stops = [(C * candidate.scale, 1.0) for C in ends]
-    rows = np.arange(len(problem.y))
+    rows = np.arange(problem.size)
     try:
         with alone():
             for model in _path(problem, candidate, rows, stops, seed=0):
-                _answers(problem, model, rows[:1])
+                problem.answers(model, rows[:1])
     except FAILURES as error:
         return _reason(error)
     return None
@@ -131,7 +121,7 @@ def cross_validate(
 
 def fit_all(problem: Problem, candidate: Candidate, C: float, protocol: Protocol) -> Final:
     """One fit from nothing on all the data, timed."""
-    rows = np.arange(len(problem.y))
+    rows = np.arange(problem.size)
     try:
         with alone():
             started = time.perf_counter()
@@ -141,7 +131,8 @@ def fit_all(problem: Problem, candidate: Candidate, C: float, protocol: Protocol
         return Final(0.0, failure=f"failed on all the data: {_reason(error)}")
     if not candidate.is_route:
         return Final(seconds)
-    return Final(seconds, model[-1].history_, model[-1].consistency())
+    said = model[-1].consistency() if hasattr(model[-1], "consistency") else None
+    return Final(seconds, model[-1].history_, said)
 
 
 def _path(
@@ -155,7 +146,7 @@ def _path(
     slowest saves most of the time; each model is good until the next is asked for.
     """
     loss = problem.loss_on(rows)
-    x = StandardScaler(with_mean=not problem.is_sparse).fit(problem.x[rows])
+    prepared = problem.prepare(rows)
     model = None
     for C, tol in stops:
         estimator = candidate.make(C, loss, tol, seed)
@@ -164,27 +155,21 @@ def _path(
                 estimator.set_params(warm_start=True)
             else:
                 estimator = model[-1].set_params(C=C, tol=tol)
-        estimator.fit(x.transform(problem.x[rows]), problem.y[rows])
-        model = make_pipeline(x, estimator)
+        model = problem.fit(estimator, prepared, rows)
         yield model
 
 
-def _answers(problem: Problem, model: Any, rows: np.ndarray) -> np.ndarray:
-    return problem.rows_of(model.predict(problem.x[rows]))
-
-
-def _tune(problem: Problem, candidate: Candidate, rows: np.ndarray, protocol: Protocol) -> float:
+def tune(problem: Problem, candidate: Candidate, rows: np.ndarray, protocol: Protocol) -> float:
     """The C with the smallest loss in an inner cross-validation; the smaller of equals."""
     if len(protocol.C) == 1 or not candidate.has_C:
         return protocol.C[0]
-    folds = StratifiedKFold(protocol.inner_cv, shuffle=True, random_state=protocol.seed)
     totals = np.zeros(len(protocol.C))
-    inner = list(folds.split(np.zeros(len(rows)), problem.y[rows]))
+    inner = problem.inner_folds(rows, protocol.inner_cv, protocol.seed)
     stops = [(C * candidate.scale, protocol.tune_tol) for C in protocol.C]
     for train, test in inner:
         for i, model in enumerate(_path(problem, candidate, rows[train], stops, protocol.seed)):
-            answers = _answers(problem, model, rows[test])
-            totals[i] += problem.costs[answers, problem.y[rows[test]]].sum()
+            answers = problem.answers(model, rows[test])
+            totals[i] += problem.costs[answers, problem.y[problem.slots(rows[test])]].sum()
     return protocol.C[int(totals.argmin())]
 
 
@@ -193,16 +178,17 @@ def _piece(
 ) -> Piece:
     try:
         with alone():
-            best = _tune(problem, candidate, train, protocol)
+            best = tune(problem, candidate, train, protocol)
             C = best * candidate.scale
             before = [c for c in protocol.C if c < best and candidate.is_route]
             stops = [(c * candidate.scale, protocol.tune_tol) for c in before]
             *_, model = _path(problem, candidate, train, [*stops, (C, protocol.tol)], protocol.seed)
             gap, converged = _certificate(model[-1], candidate, protocol.tol)
-            answers = _answers(problem, model, test)
+            answers = problem.answers(model, test)
+            doubt, proba = problem.certainty(model, answers, test)
     except FAILURES as error:
         return Piece(np.zeros(0, dtype=np.int64), failure=_reason(error))
-    return Piece(answers, C if candidate.has_C else None, gap, converged)
+    return Piece(answers, doubt, proba, C if candidate.has_C else None, gap, converged)
 
 
 def _certificate(model: Any, candidate: Candidate, tol: float) -> tuple[float | None, bool]:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from concordant.report.results import Comparison, Outcome
 
 
+TEST_NAMES = {"t": "corrected resampled t-test", "wilcoxon": "Wilcoxon signed-rank test"}
+
 #: Below this, Student's t has so few degrees of freedom that the test misses almost everything.
 FEW_SPLITS = 5
 
@@ -93,7 +95,7 @@ def recommend(comparison: Comparison) -> str:
             + ("each of the " if len(others) > 1 else "the ")
             + f"{counted(len(others), 'alternative')} tried"
         )
-    first += f" (corrected resampled t-test, Holm-adjusted, {100 * LEVEL:g} % level)."
+    first += f" ({TEST_NAMES[comparison.test]}, Holm-adjusted, {100 * LEVEL:g} % level)."
     return " ".join([first, *_reservations(comparison)])
 
 
@@ -136,6 +138,11 @@ def loss_name(loss: Any) -> str:
     return loss if isinstance(loss, str) else " ".join(repr(loss).split())
 
 
+def loss_of(comparison: Comparison) -> str:
+    """What the comparison's loss is called."""
+    return comparison.loss_name or loss_name(comparison.loss)
+
+
 def protocol_text(comparison: Comparison) -> str:
     """How it was measured, in a sentence."""
     p = comparison.protocol
@@ -147,8 +154,8 @@ def protocol_text(comparison: Comparison) -> str:
         else f"C = {p.C[0]:g}"
     )
     return (
-        f"{p.cv}-fold stratified cross-validation, {again} ({p.splits} splits, the same for all); "
-        f"standardised features, linear scores unless a kernel is named; {tuned}; seed {p.seed}."
+        f"{p.cv}-fold cross-validation, {again} ({p.splits} splits, the same for all); "
+        f"{comparison.problem.measured_text}; {tuned}; seed {p.seed}."
     )
 
 
@@ -157,8 +164,7 @@ def data_text(comparison: Comparison) -> str:
     p = comparison.problem
     counts = [f"{c} ({n:,})" for c, n in zip(p.classes.tolist(), p.counts.tolist())]
     shown = counts if len(counts) <= 12 else [*counts[:10], f"{len(counts) - 10} more"]
-    size = f"{counted(len(p.y), 'example')}, {counted(p.x.shape[1], 'feature')}"
-    return f"{size}; labels: {', '.join(shown)}."
+    return f"{p.size_text}; labels: {', '.join(shown)}."
 
 
 def grid_text(comparison: Comparison) -> str:

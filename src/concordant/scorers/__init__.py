@@ -3,6 +3,15 @@
 from concordant.scorers.base import Scorer
 from concordant.scorers.kernel import KernelScorer
 from concordant.scorers.linear import LinearScorer
+from concordant.scorers.pairs import PairScorer
 from concordant.scorers.pairwise import PairwiseScorer
+from concordant.scorers.thresholds import ThresholdScorer
 
-__all__ = ["KernelScorer", "LinearScorer", "PairwiseScorer", "Scorer"]
+__all__ = [
+    "KernelScorer",
+    "LinearScorer",
+    "PairScorer",
+    "PairwiseScorer",
+    "Scorer",
+    "ThresholdScorer",
+]

@@ -37,6 +37,11 @@ class Scorer(ABC):
     def square_norms(self) -> np.ndarray:
         """Largest ``|pullback(r)|**2 / |r|**2`` over residuals r of one example, ``(n,)``."""
 
+    def pull(self, norms: np.ndarray) -> float:
+        """Squared size of the feature as which intercepts follow in a dual pass; `norms` are
+        `square_norms`."""
+        return max(float(norms.mean()), 1.0)
+
     @abstractmethod
     def take(self, rows: slice | np.ndarray) -> Scorer:
         """The scorer of some of the examples; indices may repeat."""

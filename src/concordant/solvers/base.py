@@ -23,6 +23,10 @@ class Solver(Protocol):
         """Improve on `start`, reporting every pass to `run` until it says stop."""
 
 
+class BrokenCertificate(ArithmeticError):
+    """A lower bound on the minimum lies above a value of the objective."""
+
+
 @dataclass(frozen=True)
 class Result:
     """What a solver leaves behind."""
@@ -71,12 +75,38 @@ class Run:
         """
         return self.tol * max(abs(self.primal), self.floor)
 
+    def nested(self, tol: float) -> Run:
+        """A run on part of the problem: its passes show on the line of this one, whose bounds
+        they leave alone."""
+
+        def report(n_iter: int, objective: float, gap: float, seconds: float) -> None:
+            if self.report is not None:
+                since = time.perf_counter() - self.started
+                self.report(self.n_iter + n_iter, self.primal, self.gap, since)
+
+        return Run(tol, self.max_iter - self.n_iter, report, self.floor)
+
+    def settle(self, objective: Any) -> None:
+        """Replace an upper bound on the objective at the best weights by its value."""
+        self.primal = min(self.primal, objective.primal(self.weights))
+        self.history["objective"][-1], self.history["gap"][-1] = self.primal, self.gap
+
     def certify(self, objective: Any) -> None:
         """A lower bound at the best weights, if the solver was stopped before it had one."""
         if self.gap < np.inf or self.weights is None:
             return
         self.dual = objective.bounds_at(self.weights).dual
+        self.check()
         self.history["gap"][-1] = self.gap
+
+    def check(self) -> None:
+        """No minimum can lie between bounds in the wrong order: the problem is not convex, or
+        too badly scaled for its arithmetic."""
+        rounding = 1e-6 * max(abs(self.primal), abs(self.dual)) + self.floor
+        if np.isfinite(self.primal) and self.dual > self.primal + rounding:
+            raise BrokenCertificate(
+                f"the dual bound {self.dual:.6g} lies above the objective {self.primal:.6g}"
+            )
 
     def record(self, weights: np.ndarray, primal: float, dual: float, passes: int = 1) -> bool:
         """Note the end of a pass, or of several on some of the data; returns whether to stop."""
@@ -84,6 +114,7 @@ class Run:
         if primal < self.primal or self.weights is None:
             self.primal, self.weights = primal, weights.copy()
         self.dual = max(self.dual, dual)
+        self.check()
         seconds = time.perf_counter() - self.started
         for key, value in (("objective", self.primal), ("gap", self.gap), ("seconds", seconds)):
             self.history[key].append(float(value))

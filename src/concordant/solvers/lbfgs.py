@@ -60,6 +60,7 @@ class Lbfgs:
             gap = run.gap
             weights, stop = self._stage(objective, weights, strength, centre, run)
             if stop:
+                run.settle(objective)
                 return
             centre, dual = objective.dual_at(objective.scores(weights), strength, centre)
             run.mu = centre

@@ -22,6 +22,7 @@ SOLVERS: dict[str, type] = {
     "lbfgs": Lbfgs,
     "working_set": WorkingSet,
     "fista": Fista,
+    "block_frank_wolfe": BlockFrankWolfe,
     "sgd": Sgd,
     "adagrad": AdaGrad,
     "adam": Adam,
@@ -51,8 +52,8 @@ def find_solver(solver: str, objective: Any, mu: Any = None) -> Any:
 
     A lasso needs proximal steps and smooth routes go to L-BFGS. The others take the dual's block
     steps: on a kernel on the examples that matter, else on all, unless C times the features'
-    size is large against the loss, which slows block steps. `mu` is a dual point to start from,
-    for those that can.
+    size is large against the loss, which slows block steps, or these are not compiled. `mu` is a
+    dual point to start from, for those that can.
     """
     penalty = objective.penalty
     if solver == "auto":
@@ -75,4 +76,5 @@ def _fastest(objective: Any) -> str:
         return "lbfgs" if objective.ridge else "dual"
     if not objective.scorer.euclidean:
         return "working_set"
-    return "lbfgs" if objective.stiffness > STIFF and objective.ridge else "dual"
+    stiff = objective.stiffness > STIFF or not objective.compiled
+    return "lbfgs" if stiff and objective.ridge else "dual"

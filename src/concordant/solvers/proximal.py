@@ -35,7 +35,8 @@ class Fista:
         self, objective: Any, weights: np.ndarray, strength: float, step: float, run: Run
     ) -> tuple[np.ndarray, float, bool]:
         point, momentum, previous_total = weights, 1.0, np.inf
-        for iteration in range(1, 100_000):
+        since = 0  # iterations without a certificate, which costs about as much as one of them
+        while True:
             value, gradient = objective.loss_gradient(point, strength)
             new, step, total = self._descend(objective, point, value, gradient, strength, step)
             move = float(np.abs(new - weights).max(initial=0.0))
@@ -45,12 +46,15 @@ class Fista:
             point = new + (momentum - 1.0) / faster * (new - weights)
             weights, momentum, previous_total = new, faster, total
             step *= 1.1
-            if iteration % 10 == 0 or move == 0.0:
+            due = min(10, run.max_iter - run.n_iter)
+            since += 1
+            if since >= due or move == 0.0:
                 scores = objective.scores(objective.vector(weights))
                 primal = objective.primal(weights, scores)
                 run.mu = objective.dual_point(scores, strength)
                 dual = objective.dual(run.mu)
-                if run.record(weights, primal, dual):
+                stop, since = run.record(weights, primal, dual, since), 0
+                if stop:
                     return weights, step, True
                 smoothing = primal - total
                 if strength and (run.gap <= 2.0 * smoothing or move == 0.0):
@@ -58,7 +62,6 @@ class Fista:
                 if move == 0.0:
                     run.reason = "no further descent"
                     return weights, step, True
-        return weights, step, True
 
     @staticmethod
     def _descend(

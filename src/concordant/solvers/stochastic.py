@@ -25,7 +25,7 @@ class _Stochastic(ABC):
         self, objective: Any, start: np.ndarray | None, run: Run, rng: np.random.Generator
     ) -> None:
         weights = objective.start() if start is None else start.copy()
-        memory = self.begin(weights)
+        memory = self.begin(objective, weights)
         n, step = objective.n_examples, 0
         while True:
             order = rng.permutation(n)
@@ -39,7 +39,7 @@ class _Stochastic(ABC):
             if run.record(weights, bounds.primal, bounds.dual):
                 return
 
-    def begin(self, weights: np.ndarray) -> list[np.ndarray]:
+    def begin(self, objective: Any, weights: np.ndarray) -> list[np.ndarray]:
         """State of the method besides the weights."""
         return []
 
@@ -63,16 +63,20 @@ class Pegasos(_Stochastic):
     """Steps ``1/(lambda t)`` with ``lambda = 1/(n C)`` (thesis, Algorithm 1).
 
     On a kernel this is the published kernel PEGASOS: each step adds the residual of the
-    sampled examples to their dual coefficients.
+    sampled examples to their dual coefficients. Intercepts, which have no penalty to contract
+    them, take the steps ``1/sqrt(t)`` of a mean instead.
     """
 
     def __init__(self, batch: int = 1):
         super().__init__(batch=batch)
 
+    def begin(self, objective: Any, weights: np.ndarray) -> list[np.ndarray]:
+        return [objective.unpenalised()]
+
     def update(
         self, weights: np.ndarray, gradient: np.ndarray, step: int, n: int, memory: list[np.ndarray]
     ) -> None:
-        weights -= gradient / step
+        weights -= np.where(memory[0], 1.0 / (n * np.sqrt(step)), 1.0 / step) * gradient
 
 
 class AdaGrad(_Stochastic):
@@ -81,7 +85,7 @@ class AdaGrad(_Stochastic):
     def __init__(self, learning_rate: float = 0.1, batch: int = 32):
         super().__init__(learning_rate, batch)
 
-    def begin(self, weights: np.ndarray) -> list[np.ndarray]:
+    def begin(self, objective: Any, weights: np.ndarray) -> list[np.ndarray]:
         return [np.zeros_like(weights)]
 
     def update(
@@ -95,7 +99,7 @@ class AdaGrad(_Stochastic):
 class Adam(_Stochastic):
     """Adam with its usual constants (Kingma and Ba 2015)."""
 
-    def begin(self, weights: np.ndarray) -> list[np.ndarray]:
+    def begin(self, objective: Any, weights: np.ndarray) -> list[np.ndarray]:
         return [np.zeros_like(weights), np.zeros_like(weights)]
 
     def update(

@@ -50,9 +50,15 @@ class WorkingSet:
         while len(active) < 0.8 * n:
             part = objective.restrict(active)
             tol = np.clip(0.1 * gap, 0.5 * run.tol, 0.1)
-            inner = Run(tol, run.max_iter - run.n_iter, floor=run.floor)
+            inner = run.nested(tol)
             inner_start = objective.narrow(weights, active)
-            DualAscent(mu[active], thrifty=True).run(part, inner_start, inner, rng)
+            try:
+                DualAscent(mu[active], thrifty=True).run(part, inner_start, inner, rng)
+            except KeyboardInterrupt:
+                if inner.weights is not None:
+                    weights = objective.widen(inner.weights, active)
+                    run.record(weights, objective.primal(weights), -np.inf, inner.n_iter)
+                raise
             assert inner.weights is not None
             assert inner.mu is not None
             mu = objective.rest_point()

@@ -87,6 +87,31 @@ class Structure(ABC):
         """Largest entropy of a distribution over answers with these expected parts."""
         raise TypeError(f"{type(self).__name__} has no entropy; certifying log needs it")
 
+    def proximal(
+        self, scores: np.ndarray, strength: np.ndarray, centre: np.ndarray | None
+    ) -> np.ndarray | None:
+        """Maximiser of ``<scores, mu> - strength/2 |mu - centre|**2``, where there is a fast way.
+
+        `strength` (n_examples,) may have zeros. None: ask the generic oracle.
+        """
+        return None
+
+    def equilibrium(
+        self,
+        loss: PartLoss,
+        scores: np.ndarray,
+        weight: np.ndarray,
+        strength: np.ndarray,
+        centre: np.ndarray | None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """The adversarial game, where there is a fast way (None: ask the generic oracles).
+
+        Returns the adversary's mixture mu in the maximum of ``<scores, mu> + weight min_p loss(p,
+        mu) - strength/2 |mu - centre|**2``, between an upper bound on the same without the last
+        term and the least expected loss against mu (times the weight).
+        """
+        return None
+
     def loss(self, loss: Any) -> PartLoss:
         """`loss` as a bilinear form on the parts of this batch."""
         raise TypeError(f"{type(loss).__name__} does not decompose over {type(self).__name__}")

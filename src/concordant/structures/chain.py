@@ -65,7 +65,6 @@ class Chain(Pairwise):
         return self.nodes(scores), tables, self.offsets, first, int(self.per_edge)
 
     def decode(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Labels of every node in the best answers (N,), and their scores (n,)."""
         from concordant.kernels.chains import viterbi
 
         labels, values = np.empty(self.n_nodes, np.int64), np.empty(self.n_examples)
@@ -105,7 +104,6 @@ class Chain(Pairwise):
         return self.per_example(h)
 
     def sample(self, scores: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Labels of every node (N,), drawn from the distribution exp(scores)."""
         from concordant.kernels.chains import sample
 
         labels = np.empty(self.n_nodes, np.int64)
@@ -115,7 +113,6 @@ class Chain(Pairwise):
         return labels
 
     def k_best(self, scores: np.ndarray, number: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The best answers of each example, best first: labels (m, T) and scores (m,)."""
         from concordant.kernels.chains import k_best
 
         nodes, tables, offsets, first, step = self._question(scores)

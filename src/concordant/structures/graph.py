@@ -213,7 +213,6 @@ class Graph(Pairwise):
         return self.per_example(h)
 
     def sample(self, scores: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Labels of every node (N,), drawn from the distribution exp(scores)."""
         from concordant.kernels.junction import sample
 
         self._need_exact("sampling")
@@ -240,7 +239,6 @@ class Graph(Pairwise):
             )
 
     def k_best(self, scores: np.ndarray, number: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The best answers of each example, best first: labels (m, T) and scores (m,)."""
         from concordant.structures.ranked import k_best
 
         self._need_exact("the list of best answers")

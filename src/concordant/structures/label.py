@@ -33,6 +33,23 @@ class LabelCosts(PartLoss):
         return self.actions_are_labels and np.array_equal(self.costs, 1.0 - np.eye(k))
 
     @property
+    def is_absolute(self) -> bool:
+        """Distances between ranks, at any price a step."""
+        ranks = np.arange(len(self.costs), dtype=float)
+        distance = np.abs(ranks[:, None] - ranks)
+        if not self.actions_are_labels or len(ranks) < 2:
+            return self.actions_are_labels
+        return bool(np.allclose(self.costs, self.costs[0, 1] * distance, rtol=1e-12, atol=0.0))
+
+    @property
+    def convex_when_wrong(self) -> bool:
+        """Actions are labels; under each truth costs are convex in them and least when right."""
+        if not self.actions_are_labels:
+            return False
+        least = np.diag(self.costs) <= self.costs.min(axis=0)
+        return bool((np.diff(self.costs, n=2, axis=0) >= -1e-12 * self.scale).all() and least.all())
+
+    @property
     def cheapest_when_right(self) -> bool:
         """Actions are labels, and each costs strictly less when it is right than when not."""
         if not self.actions_are_labels:

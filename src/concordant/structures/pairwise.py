@@ -87,6 +87,14 @@ class Pairwise(Structure):
     def decode(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Labels of every node in the best answers (N,), and their scores (n,)."""
 
+    @abstractmethod
+    def sample(self, scores: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Labels of every node (N,), drawn from the distribution exp(scores)."""
+
+    @abstractmethod
+    def k_best(self, scores: np.ndarray, number: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The best answers of each example, best first: labels (m, T) and scores (m,)."""
+
     # Layout.
 
     def nodes(self, a: np.ndarray) -> np.ndarray:

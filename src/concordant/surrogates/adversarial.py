@@ -40,7 +40,21 @@ class Adversarial(Surrogate):
     ) -> Solution:
         from concordant.oracles.double_oracle import equilibrium
 
-        return Solution(*equilibrium(structure, loss, scores, w))
+        own = structure.equilibrium(loss, scores, w, np.zeros_like(w), None)
+        return Solution(*(own or equilibrium(structure, loss, scores, w)))
+
+    def proximal(
+        self,
+        structure: Structure,
+        loss: PartLoss,
+        scores: np.ndarray,
+        target: Any,
+        w: np.ndarray,
+        strength: np.ndarray,
+        centre: np.ndarray | None,
+    ) -> Solution | None:
+        own = structure.equilibrium(loss, scores, w, strength, centre)
+        return None if own is None else Solution(*own)
 
     def bonus(
         self, structure: Structure, loss: PartLoss, mu: np.ndarray, target: Any, w: np.ndarray

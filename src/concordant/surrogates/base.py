@@ -73,8 +73,21 @@ class Surrogate(BaseEstimator):
         bound = structure.loss(loss)
         if isinstance(structure, Label):
             assert isinstance(bound, LabelCosts)
-            return LabelRoute(self, structure, bound, self.block(bound))
+            return self.label_route(structure.n_examples, bound)
         return Route(self, structure, bound)
+
+    def label_route(self, n: int, loss: LabelCosts, executor: Executor | None = None) -> LabelRoute:
+        """The route on n labels."""
+        structure = Label(n, loss.costs.shape[1])
+        return LabelRoute(self, structure, loss, self.block(loss), executor)
+
+    def columns(self, n_classes: int) -> int:
+        """Scores of an example: one a label, unless the route asks other questions."""
+        return n_classes
+
+    def labels_of(self, columns: int) -> int:
+        """How many labels so many scores are for."""
+        return columns
 
     @abstractmethod
     def block(self, loss: LabelCosts) -> Block:
@@ -89,6 +102,22 @@ class Surrogate(BaseEstimator):
             "use 'adversarial', 'log', 'hinge' or 'hybrid' on structures"
         )
 
+    def proximal(
+        self,
+        structure: Structure,
+        loss: PartLoss,
+        scores: np.ndarray,
+        target: Any,
+        w: np.ndarray,
+        strength: np.ndarray,
+        centre: np.ndarray | None,
+    ) -> Solution | None:
+        """The proximal question from an oracle that the structure has for it.
+
+        None where it has none: `Route.solve` then searches with the plain question alone.
+        """
+        return None
+
     @abstractmethod
     def bonus(
         self, structure: Structure, loss: PartLoss, mu: np.ndarray, target: Any, w: np.ndarray
@@ -98,6 +127,15 @@ class Surrogate(BaseEstimator):
     def constant(self, w: np.ndarray) -> np.ndarray:
         """The part of the value that depends on neither scores nor mu."""
         return np.zeros_like(w)
+
+    def scale(self, loss: PartLoss) -> float:
+        """Size of a score difference that matters, over that of `mu`: the largest cost, unless
+        margins are fixed."""
+        return loss.scale
+
+    def size(self, loss: PartLoss) -> float:
+        """Size of the surrogate at scores of zero."""
+        return self.scale(loss)
 
     def mass(self, w: np.ndarray) -> np.ndarray:
         """The share of `mu` that is a free mixture of answers, the rest being parts(y)."""
@@ -169,8 +207,13 @@ class Route:
 
     @property
     def scale(self) -> float:
-        """Size of a score difference that matters to the loss."""
-        return self.loss.scale
+        """Size of a score difference that matters to the route under this loss."""
+        return self.surrogate.scale(self.loss)
+
+    @property
+    def size(self) -> float:
+        """What it typically costs to be wrong."""
+        return self.surrogate.size(self.loss)
 
     def parts(self, target: Any) -> np.ndarray:
         return self.structure.parts(target)
@@ -193,7 +236,11 @@ class Route:
         w = self.weights(weight)
         if not np.any(strength):
             return self.surrogate.maximise(self.structure, self.loss, scores, target, w)
-        return Solution(*proximal_step(self, scores, target, w, strength, centre))
+        strength = np.broadcast_to(strength, w.shape)
+        own = self.surrogate.proximal(
+            self.structure, self.loss, scores, target, w, strength, centre
+        )
+        return own or Solution(*proximal_step(self, scores, target, w, strength, centre))
 
     def weights(self, weight: np.ndarray | None) -> np.ndarray:
         if weight is None:
@@ -206,6 +253,10 @@ class Route:
 
     def constant(self, weight: np.ndarray | None = None) -> np.ndarray:
         return self.surrogate.constant(self.weights(weight))
+
+    def total(self, weight: np.ndarray, target: Any) -> np.ndarray:
+        """Weighted total of the answers' parts, for structures whose examples share them."""
+        return self.structure.scale(weight, self.parts(target)).sum(axis=0)
 
     def values(
         self, scores: np.ndarray, target: Any, weight: np.ndarray | None = None
@@ -333,6 +384,9 @@ class LabelRoute(Route):
         self.executor.map(run, chunks(len(scores)))
         return value + self.constant(weight), gradient
 
+    def total(self, weight: np.ndarray, target: np.ndarray) -> np.ndarray:
+        return np.bincount(target, weight, self.structure.n_classes)
+
     def at(self, scores: np.ndarray, target: np.ndarray) -> np.ndarray:
         return scores[np.arange(len(scores)), target]
 
@@ -342,4 +396,5 @@ class LabelRoute(Route):
 
     def take(self, rows: slice | np.ndarray) -> tuple[LabelRoute, slice | np.ndarray]:
         structure, where = self.structure.take(rows)
-        return LabelRoute(self.surrogate, structure, self.loss, self.block, self.executor), where
+        route = type(self)(self.surrogate, structure, self.loss, self.block, self.executor)
+        return route, where

@@ -48,8 +48,15 @@ def _check_weight(weight: Any, n: int) -> np.ndarray | None:
 
 
 def _costs(loss: Any, k: int) -> LabelCosts:
-    costs = find_loss(loss).matrix(k)
-    return LabelCosts(costs)
+    """Costs with a row an action, the labels first where they are actions."""
+    loss = find_loss(loss)
+    loss.matrix(k)  # says what is wrong with k, in the loss's own words
+    classes = np.arange(k)
+    if loss.label_names() is not None:
+        classes = classes.astype(object)
+        classes[:] = loss.label_names()
+    costs, actions = loss.resolve(classes)
+    return LabelCosts(costs, actions.tolist() == classes.tolist())
 
 
 def evaluate(
@@ -68,6 +75,7 @@ def evaluate(
     surrogate : str or Surrogate
         The route, for example ``"adversarial"`` or ``Hybrid(alpha=0.3)``.
     scores : array-like of shape (n, k), or the score container of `structure`
+        Routes that ask questions of their own have one column a question.
     y : array-like of shape (n,)
         Integer codes, or targets as `structure` takes them.
     loss : str or loss
@@ -97,7 +105,7 @@ def evaluate(
     surrogate, loss = find_surrogate(surrogate, loss)
     if structure is None:
         scores = _check_scores(scores)
-        n, k = scores.shape
+        n, k = len(scores), surrogate.labels_of(scores.shape[1])
         y = _check_codes(y, n, k)
         structure, loss = Label(n, k), _costs(loss, k)
     else:
@@ -105,9 +113,16 @@ def evaluate(
     weight = _check_weight(loss_weight, structure.n_examples)
     route = surrogate.bind(structure, loss)
     if surrogate.weighs == "inside" or weight is None:
-        return route.values(scores, y, weight)
+        return _finite(*route.values(scores, y, weight))
     values, gradient = route.values(scores, y)
-    return weight * values, structure.scale(weight, gradient)
+    return _finite(weight * values, structure.scale(weight, gradient))
+
+
+def _finite(values: np.ndarray, gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    bad = ~np.isfinite(values)
+    if bad.any():
+        raise ValueError(f"the surrogate of example {int(bad.argmax())} overflows at its scores")
+    return values, gradient
 
 
 def equilibrium(scores: Any, *, loss: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -135,4 +150,5 @@ def equilibrium(scores: Any, *, loss: Any) -> tuple[np.ndarray, np.ndarray, np.n
     (array([[0.75, 0.25, 0.  ]]), array([[0.5, 0.5, 0. ]]), array([1.25]))
     """
     scores = _check_scores(scores)
-    return Adversarial().play(_costs(loss, scores.shape[1]), scores)  # type: ignore[return-value]
+    costs = LabelCosts(find_loss(loss).matrix(scores.shape[1]))
+    return Adversarial().play(costs, scores)  # type: ignore[return-value]

@@ -40,6 +40,23 @@ class Hinge(Surrogate):
         upper, mu = structure.maximum(scores + cost)
         return Solution(upper, mu, structure.dot(cost, mu))
 
+    def proximal(
+        self,
+        structure: Structure,
+        loss: PartLoss,
+        scores: np.ndarray,
+        target: Any,
+        w: np.ndarray,
+        strength: np.ndarray,
+        centre: np.ndarray | None,
+    ) -> Solution | None:
+        cost = structure.scale(w, loss.of_actions(structure.parts(target)))
+        mu = structure.proximal(scores + cost, strength, centre)
+        if mu is None:
+            return None
+        upper = structure.dot(scores + cost, structure.argmax(scores + cost))
+        return Solution(upper, mu, structure.dot(cost, mu))
+
     def bonus(
         self, structure: Structure, loss: PartLoss, mu: np.ndarray, target: Any, w: np.ndarray
     ) -> np.ndarray:

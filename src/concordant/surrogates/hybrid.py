@@ -133,8 +133,8 @@ class Hybrid(Surrogate):
         return {
             "no_majority": float(np.average(open_, weights=weight)),
             "met": float(np.average(asked < self._share(), weights=weight[open_])),
-            "median": float(np.median(asked)),
-            "nine_in_ten": float(np.quantile(asked, 0.9)),
+            "median": _quantile(asked, weight[open_], 0.5),
+            "nine_in_ten": _quantile(asked, weight[open_], 0.9),
         }
 
     def consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
@@ -153,12 +153,20 @@ class Hybrid(Surrogate):
         return (
             f"{rule} By the fitted probabilities {summary['no_majority']:.1%} of the examples have "
             f"no majority label; the condition holds on {summary['met']:.1%} of those. It asks for "
-            f"alpha > {summary['median']:.2f} on half of them and > {summary['nine_in_ten']:.2f} "
-            "on nine in ten."
+            f"an alpha above {summary['median']:.2f} on half of them and above "
+            f"{summary['nine_in_ten']:.2f} on one in ten (1, the log route, is always enough)."
         )
 
     def probabilities(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray:
         return Log().probabilities(loss, scores)
+
+
+def _quantile(values: np.ndarray, weight: np.ndarray, share: float) -> float:
+    """The least value with at least this share of the weight at or below it."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weight[order])
+    place = np.searchsorted(reached, share * reached[-1] * (1.0 - 1e-12))
+    return float(values[order][place])
 
 
 def _alpha_asked(falling: np.ndarray) -> np.ndarray:

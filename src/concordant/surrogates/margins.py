@@ -97,6 +97,12 @@ class LeeLinWahba(_Margin):
     ) -> np.ndarray:
         return self._duals(mu, target).sum(axis=1)
 
+    def scale(self, loss: PartLoss) -> float:
+        return 1.0 / loss.scale  # the margin is 1, and the costs are slopes
+
+    def size(self, loss: PartLoss) -> float:
+        return loss.scale
+
     @staticmethod
     def _duals(mu: np.ndarray, target: np.ndarray) -> np.ndarray:
         rows = np.arange(len(mu))
@@ -135,6 +141,9 @@ class OneVsRest(_Margin):
     weighs = "example"
     _kernel = "one_vs_rest_block"
 
+    def scale(self, loss: PartLoss) -> float:
+        return 1.0
+
     def bonus(
         self, structure: Structure, loss: PartLoss, mu: np.ndarray, target: Any, w: np.ndarray
     ) -> np.ndarray:
@@ -152,6 +161,8 @@ class OneVsRest(_Margin):
         return truth + np.where(d < 0, d * shrink_down, d * shrink_up)
 
     def consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
+        if loss.is_zero_one and loss.costs.shape[1] <= 2:
+            return "Consistent for 0-1 loss: with two labels one always has the majority."
         if loss.is_zero_one:
             return "Consistent for 0-1 loss only where some label has probability above 1/2."
         return "Not consistent: training does not look at this loss."

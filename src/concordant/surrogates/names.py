@@ -12,6 +12,14 @@ from concordant.surrogates.hybrid import Hybrid
 from concordant.surrogates.log import Log
 from concordant.surrogates.margins import LeeLinWahba, OneVsRest, WestonWatkins
 from concordant.surrogates.quadratic import Quadratic
+from concordant.surrogates.questions import (
+    BinaryEncoded,
+    CostOneVsAll,
+    CostOneVsOne,
+    OneSidedRegression,
+)
+from concordant.surrogates.rejecting import RejectingCrammerSinger, RejectingOneVsRest
+from concordant.surrogates.thresholds import AllThreshold, ImmediateThreshold, Reduction
 
 SURROGATES: dict[str, type[Surrogate]] = {
     cls.name: cls
@@ -27,6 +35,24 @@ SURROGATES: dict[str, type[Surrogate]] = {
     )
 }
 
+#: Routes that read the order of the labels, whatever the loss.
+ORDERED: dict[str, type[Surrogate]] = {
+    cls.name: cls for cls in (AllThreshold, ImmediateThreshold, Reduction)
+}
+
+#: Reductions of cost-sensitive classification to binary or regression questions.
+REDUCTIONS: dict[str, type[Surrogate]] = {
+    cls.name: cls for cls in (OneSidedRegression, CostOneVsOne, CostOneVsAll)
+}
+
+#: Baselines that abstain below a threshold; they are made for `Abstain`.
+REJECTING: dict[str, type[Surrogate]] = {
+    cls.name: cls for cls in (RejectingOneVsRest, RejectingCrammerSinger, BinaryEncoded)
+}
+
+#: Every route, by name.
+ROUTES = {**SURROGATES, **ORDERED, **REDUCTIONS, **REJECTING}
+
 #: Names of a route together with the loss that makes it what the name says.
 ALIASES: dict[str, tuple[type[Surrogate], type[LabelLoss]]] = {"crammer_singer": (Hinge, ZeroOne)}
 
@@ -37,10 +63,10 @@ def find_surrogate(surrogate: Any, loss: Any) -> tuple[Surrogate, Any]:
         if surrogate in ALIASES:
             route, own_loss = ALIASES[surrogate]
             return route(), own_loss()
-        if surrogate not in SURROGATES:
-            names = ", ".join(sorted([*SURROGATES, *ALIASES]))
+        if surrogate not in ROUTES:
+            names = ", ".join(sorted([*ROUTES, *ALIASES]))
             raise ValueError(f"unknown surrogate {surrogate!r}; names are {names}")
-        return SURROGATES[surrogate](), loss
+        return ROUTES[surrogate](), loss
     if not isinstance(surrogate, Surrogate):
         raise TypeError(
             f"surrogate must be a name or one of concordant.surrogates, "

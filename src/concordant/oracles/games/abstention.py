@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.oracles.blocks import kernel, reduction
+from concordant.oracles.blocks import inlined, kernel, reduction
 from concordant.oracles.games.zero_one import cap, greedy
 from concordant.oracles.simplex import (
     clip_into,
@@ -117,13 +117,10 @@ def solve_pair(scores, cost, alpha, p, q):
     return value
 
 
-@kernel
+@inlined
 def pair_adversary(scores, cost, alpha, q):
     """Value, bonus, and how much of p the leading label gets."""
-    first = largest(scores)
-    second, leaders = runner_up(scores, first)
-    if leaders > 1.0:
-        second = first
+    first, second = top_two(scores)
     lead = (first - second) / cost
     pure = lead >= 1.0
     share = 1.0 if pure else 1.0 - alpha
@@ -138,14 +135,33 @@ def pair_adversary(scores, cost, alpha, q):
 # Passes over the labels without branches or positions, so that they use vector registers.
 
 
-@reduction
-def runner_up(x, first):
-    """The largest entry below `first`, and how many equal it."""
-    second, leaders = -np.inf, 0.0
-    for j in range(x.shape[0]):
-        second = max(second, x[j] if x[j] < first else -np.inf)
-        leaders += 1.0 if x[j] == first else 0.0
-    return second, leaders
+@kernel
+def top_two(x):
+    """The two largest entries (equal if the largest is there twice).
+
+    Four lanes, each with its own two largest: a single chain of comparisons would wait for
+    each one's result before the next.
+    """
+    low = -np.inf
+    a0, a1, a2, a3 = low, low, low, low
+    b0, b1, b2, b3 = low, low, low, low
+    whole = x.shape[0] - x.shape[0] % 4
+    for j in range(0, whole, 4):
+        a0, b0 = insert(x[j], a0, b0)
+        a1, b1 = insert(x[j + 1], a1, b1)
+        a2, b2 = insert(x[j + 2], a2, b2)
+        a3, b3 = insert(x[j + 3], a3, b3)
+    for j in range(whole, x.shape[0]):
+        a0, b0 = insert(x[j], a0, b0)
+    a0, b0 = max(a0, a1), max(max(b0, b1), min(a0, a1))
+    a2, b2 = max(a2, a3), max(max(b2, b3), min(a2, a3))
+    return max(a0, a2), max(max(b0, b2), min(a0, a2))
+
+
+@inlined
+def insert(value, first, second):
+    """The two largest of three numbers, the last two being in order."""
+    return max(first, value), max(second, min(first, value))
 
 
 @reduction
@@ -174,11 +190,17 @@ def break_ties(x, first, share, second, rest, out):
 
 @kernel
 def block(scores, target, weight, params, costs, strength, centre, work, mu):
-    k = scores.shape[0]
     cost, alpha = weight * params[0], params[1]
     if strength == 0.0 and alpha <= 0.5 and cost > 0.0:
         value, bonus, _ = pair_adversary(scores, cost, alpha, mu)
         return value, bonus
+    return rare_block(scores, cost, alpha, strength, centre, work, mu)
+
+
+@kernel
+def rare_block(scores, cost, alpha, strength, centre, work, mu):
+    """High prices and proximal questions, apart so that `block` keeps its registers."""
+    k = scores.shape[0]
     if strength == 0.0:
         x = work[:k]
         top = lower(scores, x)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from experiments import common
-from experiments.thesis_table2.published import DATASETS
 
 
-def split(dataset: str, n: int, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Training and test rows of a random split, with the sizes of Table I."""
-    size = DATASETS[dataset]["train"]
+def split(dataset: str, n: int, train: int, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Training and test rows of a random split, with so many training rows."""
     key = [common.SEED, number, *dataset.encode()]
     order = np.random.default_rng(key).permutation(n)
-    return order[:size], order[size:]
+    return order[:train], order[train:]
 
 
 def standardise(train: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -26,13 +24,15 @@ def standardise(train: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.nd
 class Problem:
     """A training set and a test set as a kernel sees them."""
 
-    def __init__(self, kernel: str, train: np.ndarray, test: np.ndarray):
+    def __init__(self, kernel: str, train: np.ndarray, test: np.ndarray, one: bool = True):
         self.linear = kernel == "linear"
         train, test = standardise(train, test)
-        if self.linear:  # a constant feature: its weight is an intercept, penalised
+        if not self.linear:
+            self.train, self.test = _squares(train, train), _squares(test, train)
+        elif one:  # a constant feature: its weight is an intercept, penalised
             self.train, self.test = _with_one(train), _with_one(test)
         else:
-            self.train, self.test = _squares(train, train), _squares(test, train)
+            self.train, self.test = train, test
 
     def at(self, gamma: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Features, or kernel values, of the training and the test rows."""

@@ -1,20 +1,11 @@
-"""How Table II is tuned and tested, and its cells in the order of their cost."""
+"""How a table is tuned and tested, and its cells in the order of their cost."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.thesis_table2.published import DATASETS
-
-NAME = "thesis_table2"
-KERNELS = ("linear", "gaussian")
-METHODS = {
-    "adversarial": "AL0-1",
-    "weston_watkins": "WW",
-    "crammer_singer": "CS",
-    "lee_lin_wahba": "LLW",
-}
 SPLITS = 20
 #: Splits that every cell gets before any gets all: a table that is cut short is still whole.
 FIRST_SPLITS = 5
@@ -34,9 +25,9 @@ class Effort(NamedTuple):
 class Protocol(NamedTuple):
     """The grids of the two stages (exponents of 2) and the effort of tuning and testing."""
 
-    c: tuple[int, ...] = (0, 3, 6, 9, 12)
+    c: tuple[float, ...] = (0, 3, 6, 9, 12)
     gamma: tuple[int, ...] = (-12, -9, -6, -3, 0)
-    around: tuple[int, ...] = (-2, -1, 0, 1, 2)
+    around: tuple[float, ...] = (-2, -1, 0, 1, 2)
     folds: int = 5
     tuning: Effort = Effort(1e-3, 1000, 200)
     testing: Effort = Effort(1e-3, 3000, 500)
@@ -53,6 +44,7 @@ class Protocol(NamedTuple):
         return {key: list(value) if isinstance(value, tuple) else value for key, value in values}
 
 
+#: The grids of the thesis for C and gamma, and a small form of them.
 FULL = Protocol()
 QUICK = Protocol(
     (0, 3), (-6, -3), (0, 1), 3, tuning=Effort(1e-2, 50, 50), testing=Effort(1e-2, 100, 100)
@@ -60,14 +52,14 @@ QUICK = Protocol(
 
 
 class Cell(NamedTuple):
-    """One entry of the table."""
+    """One entry of a table."""
 
     dataset: str
     kernel: str
     method: str
 
     def file(self, folder: Path) -> Path:
-        return folder / NAME / f"{self.dataset}-{self.kernel}-{self.method}.json"
+        return folder / f"{self.dataset}-{self.kernel}-{self.method}.json"
 
 
 class Job(NamedTuple):
@@ -76,10 +68,9 @@ class Job(NamedTuple):
     cell: Cell
     splits: int
 
-    def cost(self, protocol: Protocol) -> float:
+    def cost(self, protocol: Protocol, size: Mapping[str, int]) -> float:
         """Operations so far, up to a constant: for the order of the work only."""
         kernel = self.cell.kernel
-        size = DATASETS[self.cell.dataset]
         tuned = protocol.rows(kernel, size["train"])
         width = size["d"] if kernel == "linear" else size["train"]
         grid = len(protocol.c) * (1 if kernel == "linear" else len(protocol.gamma))
@@ -89,11 +80,13 @@ class Job(NamedTuple):
         return size["k"] * (tuning * per_tuning_pass + testing)
 
 
-def jobs(cells: list[Cell], splits: int, protocol: Protocol) -> list[Job]:
+def jobs(
+    cells: list[Cell], splits: int, protocol: Protocol, sizes: Mapping[str, Mapping[str, int]]
+) -> list[Job]:
     """Every cell at `FIRST_SPLITS` and then at all splits, the cheapest first.
 
     The sort is stable, so the methods of one data set and kernel stay together.
     """
     first, then = min(FIRST_SPLITS, splits), splits
     work = [Job(cell, count) for count in dict.fromkeys((first, then)) for cell in cells]
-    return sorted(work, key=lambda job: job.cost(protocol))
+    return sorted(work, key=lambda job: job.cost(protocol, sizes[job.cell.dataset]))

@@ -1,0 +1,559 @@
+"""Assignments of rows to columns, compiled: the best one, and the two proximal questions.
+
+An example is a *grid* of scores with n rows and m columns. With ``slack = 1`` it has one more
+column, for rows that stay alone, and one more row, for columns that do; a part that is not
+allowed has score minus infinity. Row i < n and column j < m must add up to one, so the grid's
+answers are the vertices of a transport polytope: permutation matrices for n = m and no slack.
+
+- `assign`: the cheapest complete assignment (shortest augmenting paths, Jonker and Volgenant
+  1987; Crouse 2016), to which `best` reduces every kind of grid: with slack on both sides a pair
+  is worth what it adds over leaving both alone, if that is positive.
+- `project`: the Euclidean projection ``max(X - a_i - b_j, 0)``, the multipliers a and b found by
+  a semismooth Newton method on the dual (Li, Sun and Toh 2020).
+- `round_to_feasible`: an exactly feasible point near an almost feasible one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+#: Division by zero gives infinity, as in NumPy, instead of a test at every division.
+kernel = njit(cache=True, nogil=True, error_model="numpy")
+
+#: For sums over finite numbers: may be reordered, so that they use vector registers.
+reduction = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+
+#: Kinds of grid: as many rows as columns; columns may stay alone; rows may; both may.
+SQUARE, WIDE, TALL, PARTIAL = 0, 1, 2, 3
+
+NEWTON_STEPS = 100
+TOLERANCE = 1e-12
+
+
+# ---- the best assignment ----
+
+
+@kernel
+def assign(cost, rows, cols, col_of, row_of, u, v, work, path):
+    """Give every row a column of its own, at least total cost; needs ``rows <= cols``.
+
+    `u` and `v` receive the dual solution (``u_i + v_j <= cost_ij``, equal where assigned),
+    `work` and `path` (two rows) are scratch. Returns -1, or a row for which no column is left
+    at finite cost.
+    """
+    came, open_ = path[0], path[1]
+    for j in range(cols):
+        row_of[j] = -1
+        v[j] = 0.0
+    if rows == cols:  # else columns that stay free need v = 0
+        for j in range(cols):
+            v[j] = np.inf
+        for i in range(rows):
+            for j in range(cols):
+                v[j] = min(v[j], cost[i, j])
+        for j in range(cols):
+            if v[j] == np.inf:
+                v[j] = 0.0
+    for i in range(rows):
+        low, best = np.inf, -1
+        for j in range(cols):
+            reduced = cost[i, j] - v[j]
+            if reduced < low or (reduced == low and best >= 0 and row_of[best] >= 0):
+                low, best = reduced, j
+        col_of[i] = -1
+        u[i] = low
+        if best < 0:
+            return i
+        if row_of[best] < 0:
+            row_of[best] = i
+            col_of[i] = best
+    for start in range(rows):
+        if col_of[start] >= 0:
+            continue
+        for j in range(cols):
+            work[j] = np.inf
+            open_[j] = j
+        left, i, low, sink = cols, start, 0.0, -1
+        while sink < 0:
+            at, least = -1, np.inf
+            base = low - u[i]
+            for t in range(left):
+                j = open_[t]
+                reach = base + cost[i, j] - v[j]
+                if reach < work[j]:
+                    work[j] = reach
+                    came[j] = i
+                if work[j] < least or (work[j] == least and at >= 0 and row_of[j] < 0):
+                    least, at = work[j], t
+            if at < 0:
+                return start
+            low, j = least, open_[at]
+            left -= 1
+            open_[at] = open_[left]
+            open_[left] = j
+            if row_of[j] < 0:
+                sink = j
+            else:
+                i = row_of[j]
+        u[start] += low
+        for t in range(left, cols):  # the columns reached, their rows in step
+            j = open_[t]
+            if row_of[j] >= 0:
+                u[row_of[j]] += low - work[j]
+            v[j] -= low - work[j]
+        j = sink
+        while True:
+            i = came[j]
+            row_of[j] = i
+            j, col_of[i] = col_of[i], j
+            if i == start:
+                break
+    return -1
+
+
+@kernel
+def best(scores, n, m, slack, kind, answer, lap):
+    """The answer with the largest score: the column of each row, m where it stays alone.
+
+    `scores` is the grid, `lap` the scratch of `lap_scratch`. Where columns or rows may stay
+    alone, a pair counts for what it adds over that. Returns -1, or a row that cannot be placed.
+    """
+    cost, col_of, row_of, u, v, work, path = lap
+    turned = n > m
+    rows, cols = min(n, m), max(n, m)
+    for i in range(n):
+        alone = scores[i, m] if kind >= TALL else 0.0
+        for j in range(m):
+            worth = scores[i, j] - alone
+            if kind == WIDE or kind == PARTIAL:
+                worth -= scores[n, j]
+            if kind == PARTIAL:
+                worth = max(worth, 0.0)
+            if turned:
+                cost[j, i] = -worth
+            else:
+                cost[i, j] = -worth
+    stuck = assign(cost, rows, cols, col_of, row_of, u, v, work, path)
+    if stuck >= 0:
+        return stuck
+    for i in range(n):
+        j = row_of[i] if turned else col_of[i]
+        if j >= 0 and kind == PARTIAL and (cost[j, i] if turned else cost[i, j]) == 0.0:
+            j = -1
+        answer[i] = j if j >= 0 else m
+    return -1
+
+
+@kernel
+def potentials(scores, n, m, kind, lap, rows, cols):
+    """The dual of what `best` has just solved: ``rows_i + cols_j`` is at least the score of a
+    pair, ``rows_i`` and ``cols_j`` at least that of staying alone, equal in the best answer."""
+    u, v = lap[3], lap[4]
+    few, many = (v, u) if n > m else (u, v)
+    shift = 0.0
+    if kind == PARTIAL:  # what is alone must not cost: move the surplus of one side to the other
+        for r in range(min(n, m)):
+            shift = max(shift, u[r])
+    sign = -1.0 if n > m else 1.0
+    for i in range(n):
+        rows[i] = (scores[i, m] if kind >= TALL else 0.0) - few[i] + sign * shift
+    for j in range(m):
+        alone = scores[n, j] if kind == WIDE or kind == PARTIAL else 0.0
+        cols[j] = alone - many[j] - sign * shift
+
+
+@kernel
+def lap_scratch(n, m):
+    """Room for `best` on grids of up to n rows and m columns."""
+    rows, cols = min(n, m), max(n, m)
+    size = max(cols, 1)
+    return (
+        np.empty((max(rows, 1), size)),
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty((2, size), np.int64),
+    )
+
+
+@kernel
+def write_parts(answer, n, m, slack, parts):
+    """The answer as an indicator grid."""
+    parts[:, :] = 0.0
+    if slack:
+        for j in range(m):
+            parts[n, j] = 1.0
+    for i in range(n):
+        j = answer[i]
+        parts[i, j] = 1.0
+        if slack and j < m:
+            parts[n, j] = 0.0
+
+
+@kernel
+def best_rows(scores, starts, n, m, slack, kind, first, last, answers, mu):
+    """`best` for examples first..last-1 of a batch; returns -1 or the example without an answer.
+
+    `answers` is (n_examples, most rows); `mu` receives indicators where it is not empty.
+    """
+    lap = lap_scratch(n[first:last].max(), max(m[first:last].max(), n[first:last].max()))
+    for e in range(first, last):
+        shape = (n[e] + slack, m[e] + slack)
+        grid = scores[starts[e] : starts[e + 1]].reshape(shape)
+        if best(grid, n[e], m[e], slack, kind[e], answers[e], lap) >= 0:
+            return e
+        if mu.shape[0]:
+            write_parts(answers[e], n[e], m[e], slack, mu[starts[e] : starts[e + 1]].reshape(shape))
+    return -1
+
+
+# ---- linear algebra ----
+
+
+@reduction
+def _dot(a, b, size):
+    total = 0.0
+    for k in range(size):
+        total += a[k] * b[k]
+    return total
+
+
+@kernel
+def factor(a, size, diagonal, scaled):
+    """``a = L D L'`` in place (lower triangle), without pivoting.
+
+    Good for positive definite and for quasi-definite matrices (Vanderbei 1995).
+    """
+    for j in range(size):
+        for k in range(j):
+            scaled[k] = a[j, k] * diagonal[k]
+        pivot = a[j, j] - _dot(a[j], scaled, j)
+        diagonal[j] = pivot
+        for i in range(j + 1, size):
+            a[i, j] = (a[i, j] - _dot(a[i], scaled, j)) / pivot
+
+
+@kernel
+def back_solve(a, size, diagonal, x):
+    """Solve with the factors, in place of the right-hand side."""
+    for i in range(size):
+        x[i] -= _dot(a[i], x, i)
+    for i in range(size):
+        x[i] /= diagonal[i]
+    for i in range(size - 1, -1, -1):
+        value = x[i]
+        for k in range(i):
+            x[k] -= a[i, k] * value
+
+
+# ---- projection ----
+
+
+@kernel
+def _threshold(values, size, order):
+    """The t with ``sum (values - t)_+ = 1``."""
+    order[:size] = values[:size]
+    falling = np.sort(order[:size])
+    total, t = 0.0, -np.inf
+    for k in range(size):
+        value = falling[size - 1 - k]
+        if value <= t or value == -np.inf:
+            break
+        total += value
+        t = (total - 1.0) / (k + 1)
+    return t
+
+
+@kernel
+def _thresholds(x, n, m, slack, a, b, line, order):
+    """One round of exact minimisation in a, then in b: a start for Newton's method."""
+    for i in range(n):
+        for j in range(m):
+            line[j] = x[i, j] - b[j]
+        if slack:
+            line[m] = x[i, m]
+        a[i] = _threshold(line, m + slack, order)
+    for j in range(m):
+        for i in range(n):
+            line[i] = x[i, j] - a[i]
+        if slack:
+            line[n] = x[n, j]
+        b[j] = _threshold(line, n + slack, order)
+
+
+@kernel
+def _dual_value(x, n, m, slack, a, b, p, rows, cols):
+    """The dual function; writes the point p and what is missing to one in rows and columns."""
+    value = 0.0
+    for i in range(n):
+        rows[i] = 1.0
+        value += a[i]
+    for j in range(m):
+        cols[j] = 1.0
+        value += b[j]
+    for i in range(n + slack):
+        shift = a[i] if i < n else 0.0
+        for j in range(m + slack):
+            part = max(x[i, j] - shift - (b[j] if j < m else 0.0), 0.0)
+            if i == n and j == m:
+                part = 0.0
+            p[i, j] = part
+            value += 0.5 * part * part
+            if i < n:
+                rows[i] -= part
+            if j < m:
+                cols[j] -= part
+    return value
+
+
+@kernel
+def _largest(rows, n, cols, m):
+    worst = 0.0
+    for i in range(n):
+        worst = max(worst, abs(rows[i]))
+    for j in range(m):
+        worst = max(worst, abs(cols[j]))
+    return worst
+
+
+@kernel
+def _newton_step(p, n, m, slack, ridge, rows, cols, schur, diagonal, scaled, active, da, db):
+    """Solve (H + ridge) (da, db) = -(rows, cols) by the Schur complement on the columns.
+
+    H is the generalised Hessian [[diag r, M], [M', diag c]] with M the pairs in use and r, c
+    their number in each row and column, slack included.
+    """
+    for j in range(m):
+        for k in range(m):
+            schur[j, k] = 0.0
+        schur[j, j] = ridge + (1.0 if slack and p[n, j] > 0.0 else 0.0)
+        db[j] = -cols[j]
+    for i in range(n):
+        used = 0
+        for j in range(m):
+            if p[i, j] > 0.0:
+                active[used] = j
+                used += 1
+                schur[j, j] += 1.0
+        own = used + ridge + (1.0 if slack and p[i, m] > 0.0 else 0.0)
+        share = 1.0 / own
+        da[i] = share
+        for s in range(used):
+            j = active[s]
+            db[j] += share * rows[i]
+            for t in range(s + 1):
+                schur[j, active[t]] -= share
+    factor(schur, m, diagonal, scaled)
+    back_solve(schur, m, diagonal, db)
+    for i in range(n):
+        total = -rows[i]
+        for j in range(m):
+            if p[i, j] > 0.0:
+                total -= db[j]
+        da[i] *= total
+
+
+@kernel
+def project(x, n, m, slack, a, b, warm, room, p):
+    """Euclidean projection of the grid `x` on its polytope, into `p`.
+
+    `a` and `b` are the multipliers, read first if `warm`. Returns the largest violation of a
+    row or column sum that is left.
+    """
+    schur, diagonal, scaled, active, line, order, rows, cols, da, db, ta, tb = room
+    if not warm:
+        for i in range(n):  # large scores, which cancel in differences
+            a[i] = -np.inf
+            for j in range(m + slack):
+                a[i] = max(a[i], x[i, j])
+        for j in range(m):
+            b[j] = 0.0
+        for _ in range(2):
+            _thresholds(x, n, m, slack, a, b, line, order)
+    value = _dual_value(x, n, m, slack, a, b, p, rows, cols)
+    violation = _largest(rows, n, cols, m)
+    for _ in range(NEWTON_STEPS):
+        if violation <= TOLERANCE:
+            break
+        ridge = min(max(0.1 * violation, 1e-7), 1e-2)
+        # The dual is minimised: its gradient is what is missing to one.
+        _newton_step(p, n, m, slack, ridge, rows, cols, schur, diagonal, scaled, active, da, db)
+        slope = 0.0
+        for i in range(n):
+            slope += da[i] * rows[i]
+        for j in range(m):
+            slope += db[j] * cols[j]
+        step, old, before = 1.0, value, violation
+        for _ in range(30):
+            for i in range(n):
+                ta[i] = a[i] + step * da[i]
+            for j in range(m):
+                tb[j] = b[j] + step * db[j]
+            value = _dual_value(x, n, m, slack, ta, tb, p, rows, cols)
+            violation = _largest(rows, n, cols, m)
+            noise = 1e-14 * (1.0 + abs(old))
+            if value <= old + 1e-4 * step * slope or (value <= old + noise and violation < before):
+                break
+            step *= 0.5
+        a[:n] = ta[:n]
+        b[:m] = tb[:m]
+        if violation >= before and value >= old - 1e-14 * (1.0 + abs(old)):
+            break  # rounding is all that is left
+    return violation
+
+
+@kernel
+def project_scratch(n, m):
+    """Room for `project` on grids of up to n rows and m columns."""
+    size = max(n, m) + 1
+    return (
+        np.empty((m + 1, m + 1)),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size, np.int64),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+    )
+
+
+@kernel
+def round_to_feasible(p, allowed, n, m, slack, kind, rows, cols):
+    """Make row and column sums exact: scale down what is too much, then fill what is missing.
+
+    Slack takes what is missing where it is allowed; elsewhere it is spread in proportion.
+    Mass that would fall on a forbidden pair is dropped; returns how much that was.
+    """
+    for i in range(n):
+        total = 0.0
+        for j in range(m + slack):
+            total += p[i, j]
+        if total > 1.0:
+            for j in range(m + slack):
+                p[i, j] /= total
+    for j in range(m):
+        total = 0.0
+        for i in range(n + slack):
+            total += p[i, j]
+        if total > 1.0:
+            for i in range(n + slack):
+                p[i, j] /= total
+    missing, room = 0.0, 0.0
+    for i in range(n):
+        rows[i] = 1.0
+        for j in range(m + slack):
+            rows[i] -= p[i, j]
+        rows[i] = max(rows[i], 0.0)
+        if kind == PARTIAL:
+            p[i, m] += rows[i]
+            rows[i] = 0.0
+        missing += rows[i]
+    for j in range(m):
+        cols[j] = 1.0
+        for i in range(n + slack):
+            cols[j] -= p[i, j]
+        cols[j] = max(cols[j], 0.0)
+        if kind == PARTIAL:
+            p[n, j] += cols[j]
+            cols[j] = 0.0
+        if kind == WIDE:
+            cols[j] += p[n, j]
+        room += cols[j]
+    if kind == PARTIAL:
+        return 0.0
+    if kind == TALL:
+        room = 0.0
+        for j in range(m):
+            room += cols[j]
+        spread = 0.0
+        for i in range(n):
+            rows[i] += p[i, m]
+            spread += rows[i]
+        dropped = _fill(p, allowed, n, m, rows, cols, spread)
+        for i in range(n):
+            p[i, m] = 1.0
+            for j in range(m):
+                p[i, m] -= p[i, j]
+            p[i, m] = max(p[i, m], 0.0)
+        return dropped
+    dropped = _fill(p, allowed, n, m, rows, cols, room if kind == WIDE else missing)
+    if kind == WIDE:
+        for j in range(m):
+            p[n, j] = 1.0
+            for i in range(n):
+                p[n, j] -= p[i, j]
+            p[n, j] = max(p[n, j], 0.0)
+    return dropped
+
+
+@kernel
+def _fill(p, allowed, n, m, rows, cols, total):
+    """Add the rank-one matrix ``rows cols' / total``."""
+    dropped = 0.0
+    if total <= 0.0:
+        return dropped
+    for i in range(n):
+        for j in range(m):
+            extra = rows[i] * cols[j] / total
+            if extra > 0.0:
+                if allowed[i, j]:
+                    p[i, j] += extra
+                else:
+                    dropped += extra
+    return dropped
+
+
+@kernel
+def proximal_rows(
+    scores, allowed, starts, n, m, slack, kind, first, last, strength, centre, memory, answers, mu
+):
+    """Maximise ``<scores, mu> - strength/2 |mu - centre|**2`` in examples first..last-1.
+
+    `memory` (n_examples, 1 + rows + columns) holds each example's last multipliers, behind a
+    flag that is zero where there are none; empty for no memory.
+    """
+    most_n, most_m = n[first:last].max(), m[first:last].max()
+    lap, room = lap_scratch(most_n, most_m), project_scratch(most_n, most_m)
+    target = np.empty((most_n + 1) * (most_m + 1))
+    a, b = np.empty(most_n + 1), np.empty(most_m + 1)
+    rows, cols = np.empty(most_n + 1), np.empty(most_m + 1)
+    for e in range(first, last):
+        ne, me = n[e], m[e]
+        shape, size = (ne + slack, me + slack), starts[e + 1] - starts[e]
+        here = mu[starts[e] : starts[e + 1]]
+        if not strength[e] > 0.0:
+            grid = scores[starts[e] : starts[e + 1]].reshape(shape)
+            if best(grid, ne, me, slack, kind[e], answers[e], lap) >= 0:
+                return e
+            write_parts(answers[e], ne, me, slack, here.reshape(shape))
+            continue
+        for k in range(size):
+            target[k] = scores[starts[e] + k] / strength[e] + centre[starts[e] + k]
+        warm = memory.shape[0] > 0 and memory[e, 0] > 0.0
+        if warm:
+            a[:ne] = memory[e, 1 : 1 + ne]
+            b[:me] = memory[e, 1 + ne : 1 + ne + me]
+        x = target[:size].reshape(shape)
+        violation = project(x, ne, me, slack, a, b, warm, room, here.reshape(shape))
+        if violation > 1e-9 and warm:
+            violation = project(x, ne, me, slack, a, b, False, room, here.reshape(shape))
+        okay = allowed[starts[e] : starts[e + 1]].reshape(shape)
+        if violation > 1e-9:  # scores so large that nothing but the best answer is left
+            if best(x, ne, me, slack, kind[e], answers[e], lap) >= 0:
+                return e
+            write_parts(answers[e], ne, me, slack, here.reshape(shape))
+        else:
+            round_to_feasible(here.reshape(shape), okay, ne, me, slack, kind[e], rows, cols)
+        if memory.shape[0]:
+            memory[e, 0] = 1.0
+            memory[e, 1 : 1 + ne] = a[:ne]
+            memory[e, 1 + ne : 1 + ne + me] = b[:me]
+    return -1
