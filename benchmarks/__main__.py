@@ -12,9 +12,11 @@ from pathlib import Path
 
 from benchmarks import (
     kernels,
+    latent,
     letters,
     loss_trick,
     matchings,
+    ordinal,
     sequences,
     startup,
     surrogates,
@@ -28,10 +30,12 @@ BENCHMARKS = {
         surrogates,
         training,
         kernels,
+        ordinal,
         sequences,
         letters,
         matchings,
         loss_trick,
+        latent,
         startup,
     )
 }

@@ -63,7 +63,19 @@ html_theme_options = {
 html_show_sourcelink = False
 
 
+def keep_bars(app, what, name, obj, options, lines):
+    """Norms and counts like |w| are meant; docutils would look for a substitution."""
+    for i, line in enumerate(lines):
+        if line.lstrip().startswith((">>>", "...")):
+            continue
+        pieces = line.split("``")
+        pieces[::2] = [piece.replace("|", "\\|") for piece in pieces[::2]]
+        lines[i] = "``".join(pieces)
+
+
 def setup(app):
     import pages
+
+    app.connect("autodoc-process-docstring", keep_bars, priority=1)
 
     app.connect("builder-inited", lambda app: pages.write(Path(app.srcdir)))

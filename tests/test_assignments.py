@@ -335,6 +335,19 @@ def test_bethe_is_a_lower_bound_with_a_gradient(partial: bool) -> None:
         np.testing.assert_array_less(bethe.entropy(mu), exact.entropy(mu) + 1e-6)
 
 
+def test_small_examples_are_exact_whatever_their_company() -> None:
+    rng = np.random.default_rng(16)
+    both, small = Assignments([3, 14], [4, 14], True), Assignments([3], [4], True)
+    assert both.exact.tolist() == [True, False]
+    scores = rng.normal(size=both.starts[-1])
+    _, where = both.take(slice(0, 1))
+    partition, mu = both.marginals(scores)
+    alone = small.marginals(scores[where])
+    np.testing.assert_array_equal(mu[where], alone[1])
+    assert partition[0] == alone[0][0]
+    np.testing.assert_allclose(both.entropy(mu)[:1], small.entropy(mu[where]))
+
+
 # ---- layout and errors ----
 
 
@@ -363,6 +376,8 @@ def test_forbidden_pairs_without_an_answer_name_the_row() -> None:
     assert Assignments([3], [3], True, [mask]).partial  # they stay alone
     with pytest.raises(ValueError, match="sums"):
         Assignments([1], [1], sums="ryser")
+    with pytest.raises(ValueError, match="example 1 has 21 rows"):
+        Assignments([1, 21], [1, 30], sums="exact")
 
 
 def test_scores_with_structure_as_a_plain_function() -> None:

@@ -272,6 +272,17 @@ def test_features_come_near_the_exact_weights(given):
     assert np.abs(model.predict(x) - exact.predict(x)).max() < 0.1
 
 
+def test_single_precision_keeps_small_eigenvalues():
+    """Sums over many rows in single precision would not: they were off by 0.05 here."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(20_000, 10))
+    y = np.sin(x[:, 0] * 2.0) + 0.1 * rng.normal(size=20_000)
+    model = cc.LossTrickPredictor(C=1e4, gamma=0.05, n_components=200, random_state=0)
+    double = model.fit(x, y).predict(x[:500])
+    single = model.set_params(dtype="float32").fit(x, y).predict(x[:500])
+    assert np.sqrt(np.mean((double - single) ** 2)) < 0.02
+
+
 def test_any_number_of_threads_and_blocks_gives_the_same_bits(monkeypatch):
     x, new, rng = sample()
     y = rng.normal(size=40)

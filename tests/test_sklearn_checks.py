@@ -24,3 +24,14 @@ def test_every_check_of_scikit_learn_passes(route, kernel):
     assert not failed, "\n".join(
         f"{r['check_name']} {r['status']}: {r['exception']!r}" for r in failed
     )
+
+
+@pytest.mark.parametrize("model", [cc.LossTrickPredictor(), cc.NadarayaWatson()], ids=repr)
+def test_predictors_of_any_output_pass_the_checks_that_ask_for_no_classes(model):
+    """All that scikit-learn runs on an estimator of tables that is no classifier or regressor."""
+    results = check_estimator(model, on_skip=None, on_fail=None)
+    failed = [r for r in results if r["status"] != "passed"]
+    assert len(results) >= 45
+    assert not failed, "\n".join(
+        f"{r['check_name']} {r['status']}: {r['exception']!r}" for r in failed
+    )

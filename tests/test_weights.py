@@ -107,7 +107,7 @@ def test_both_ways_with_features_solve_the_normal_equations(make, C, monkeypatch
     kernel = F.Gaussian(0.4)
     sample = np.arange(0, 300, 15)
     if make == "nystroem":
-        maps = F.Nystroem(kernel, x[sample])
+        maps = F.CentreFeatures(kernel, x[sample])
         penalty = kernel(x[sample], x[sample])
     else:
         maps = F.Fourier(0.4, 3, 20, 0, np.float64)
@@ -127,7 +127,7 @@ def test_both_ways_with_features_solve_the_normal_equations(make, C, monkeypatch
 
 def test_all_rows_as_centres_are_the_exact_weights():
     x, gram, targets, _ = problem(n=40)
-    maps = F.Nystroem(F.Gaussian(0.4), x)
+    maps = F.CentreFeatures(F.Gaussian(0.4), x)
     found = F.Sums(maps, x, np.ones(40), targets, np.float64).coefficients(5.0)
     exact = solve(gram.copy(), 5.0, np.ones(40), targets)
     assert np.allclose(found.sums(gram), exact.sums(gram), atol=1e-6)

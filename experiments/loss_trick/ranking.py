@@ -27,11 +27,11 @@ METHODS = {
     "struct": ("SVM-struct", "0.451 ± 0.008"),
 }
 CS = {
-    "quadratic": tuple(10.0 ** np.arange(-3, 3)),
-    "linear": tuple(10.0 ** np.arange(-3, 3)),
-    "hinge": (0.01, 0.1, 1.0),
-    "logistic": (0.01, 0.1, 1.0),
-    "struct": (0.01, 0.1, 1.0),
+    "quadratic": tuple(10.0 ** np.arange(-6, 1)),
+    "linear": tuple(10.0 ** np.arange(-6, 1)),
+    "hinge": (0.1, 1.0, 10.0),
+    "logistic": (0.1, 1.0, 10.0),
+    "struct": (0.1, 1.0, 10.0),
 }
 TOL = 1e-2
 

@@ -11,7 +11,7 @@ from experiments import common
 from experiments.common import Content, Experiment, Options
 from experiments.report import Report, Table
 from experiments.tracking import data
-from experiments.tracking.work import FORMS, ROUTES, Effort, Unit, work
+from experiments.tracking.work import FORMS, ROUTES, Effort, Unit, run_unit
 
 NAME = "thesis_table12"
 #: Training set, test set: accuracy of the adversarial matching and of the SSVM, as published.
@@ -58,7 +58,7 @@ def sizes(options: Options) -> list[dict[str, Any]]:
 def compute(options: Options) -> Content:
     origin, folder = common.provenance(options), options.output / NAME
     for unit in units(options):
-        work(unit, effort(options), folder, origin)
+        run_unit(unit, effort(options), folder, origin)
         print(f"done: {unit.train}, {unit.form}, {unit.route}", file=sys.stderr, flush=True)
     return gather(options)
 

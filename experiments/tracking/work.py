@@ -111,7 +111,7 @@ def tune(
     return out
 
 
-def work(unit: Unit, effort: Effort, folder: Path, origin: dict[str, Any]) -> dict[str, Any]:
+def run_unit(unit: Unit, effort: Effort, folder: Path, origin: dict[str, Any]) -> dict[str, Any]:
     """The result of a unit: from its file if it is there for the same effort."""
     stored = common.read_json(unit.path(folder))
     if stored and stored["effort"] == effort._asdict():

@@ -17,14 +17,14 @@ REACH = 4
 JUMPS = 2 * REACH + 1 + 3
 
 
-@njit
+@njit(cache=True)
 def _jump(i, j, m):
     if i == m or j == m:
         return JUMPS - 1 if i == m and j == m else (JUMPS - 2 if j == m else JUMPS - 3)
     return min(max(j - i, -REACH), REACH) + REACH
 
 
-@njit
+@njit(cache=True)
 def forward_backward(node, jumps, mu, counts):
     """Log-partition; writes node marginals and adds expected jumps to `counts`."""
     n, k = node.shape

@@ -26,8 +26,8 @@ QUICK: dict[str, Any] = {"C": (0.03,), "cv": 3, "repeats": 1, "n_jobs": 1}
 @click.option("--routes", metavar="NAMES", help="Comma-separated; all that apply without.")
 @click.option("--kernel", metavar="NAME", help="Kernel scores (rbf, poly, …) instead of linear.")
 @click.option("--C", "C", metavar="NUMBERS", help="Grid for C, comma-separated.")
-@click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds.")
-@click.option("--repeats", type=click.IntRange(1), default=2, show_default=True, help="Of them.")
+@click.option("--cv", type=click.IntRange(2), help="Folds; 5 without, 3 for sequences.")
+@click.option("--repeats", type=click.IntRange(1), help="Of them; 2 without, 1 for sequences.")
 @click.option(
     "--test", type=click.Choice(["t", "wilcoxon"]), default="t", show_default=True,
     help="Corrected resampled t-test, or Wilcoxon's signed-rank test.",
@@ -39,9 +39,9 @@ QUICK: dict[str, Any] = {"C": (0.03,), "cv": 3, "repeats": 1, "n_jobs": 1}
 @options.force_option
 @options.debug_option
 def compare(
-    report: str, routes: str | None, kernel: str | None, C: str | None, cv: int, repeats: int,
-    test: str, quick: bool, seed: int, jobs: int | None, as_json: bool, force: bool, data: str,
-    **table: Any,
+    report: str, routes: str | None, kernel: str | None, C: str | None, cv: int | None,
+    repeats: int | None, test: str, quick: bool, seed: int, jobs: int | None, as_json: bool,
+    force: bool, data: str, **table: Any,
 ) -> None:  # fmt: skip
     """Cross-validate every route and honest baselines under your loss.
 
@@ -52,7 +52,8 @@ def compare(
       concordant compare big.svm --loss abstain:0.2 --routes log,adversarial
       concordant compare chunks.conll --task sequence
     """
-    arguments: dict[str, Any] = {"cv": cv, "repeats": repeats, "n_jobs": jobs}
+    given = {"cv": cv, "repeats": repeats, "n_jobs": jobs}
+    arguments: dict[str, Any] = {name: n for name, n in given.items() if n is not None}
     if C is not None:
         arguments["C"] = _numbers(C)
     if quick:
@@ -60,8 +61,6 @@ def compare(
     path = terminal.claim(report, force, "--report")
     kind = sequences.kind_of(data, table["kind"], table["task"])
     if kind is not None:
-        if quick or C is None:
-            arguments.setdefault("C", (0.1, 1.0))
         with terminal.plain_warnings():
             found = _sequences(path, data, kind, table, routes, test, seed, as_json, arguments)
         publish(found, path, as_json)

@@ -72,6 +72,7 @@ def read_tokens(data: str, kind: str) -> tuple[list[Any], list[list[str]], list[
     from concordant.io.crfsuite import read_crfsuite
     from concordant.io.errors import DataFileError
 
+    X: list[Any]
     try:
         if kind == "crfsuite":
             X, y = read_crfsuite(data)

@@ -19,7 +19,10 @@ class Classifier(LabelClassifier):
     surrogate : str or surrogate, default="adversarial"
         The route to training: ``"adversarial"``, ``"log"``, ``"hinge"``, ``"hybrid"``,
         ``"quadratic"``, ``"weston_watkins"``, ``"crammer_singer"``, ``"lee_lin_wahba"``,
-        ``"one_vs_rest"``, or an object such as ``Hybrid(alpha=0.3)``.
+        ``"one_vs_rest"``, or an object such as ``Hybrid(alpha=0.3)``. For ordered labels also
+        ``"all_threshold"``, ``"immediate_threshold"``, ``"reduction"``; for costs the reductions
+        ``"one_sided_regression"``, ``"cost_one_vs_one"``, ``"cost_one_vs_all"``; to abstain
+        ``"rejecting_one_vs_rest"``, ``"rejecting_crammer_singer"``, ``"binary_encoded"``.
     C : float, default=1.0
         Weight of the data against the penalty, as in scikit-learn's linear classifiers.
     kernel : {None, "linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default=None

@@ -61,7 +61,7 @@ class LossTrickPredictor(RidgeEstimator):
         What to choose from; by default powers of ten from 0.01 to a million, and `gamma` times
         powers of four from 1/16 to 16.
     dtype : {"float64", "float32"}, default="float64"
-        Precision of kernel values and weights.
+        Precision of inputs, and so of Gaussian kernel values and of weights.
     max_iter, tol : int, float, default=100, 1e-6
         Most passes of conjugate gradients, and the relative residual at which they stop.
     random_state : int, RandomState or None, default=None

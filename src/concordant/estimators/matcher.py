@@ -38,6 +38,7 @@ from concordant.surrogates import (
     Surrogate,
     find_surrogate,
 )
+from concordant.surrogates.smoothed import SmoothedRoute
 
 ROUTES = (Adversarial, Hinge, Log, Hybrid)
 
@@ -88,9 +89,9 @@ class Matcher(StructuredEstimator):
         Whether rows and columns may stay alone although there are partners; "auto" asks the
         training answers.
     sums : {"auto", "exact", "bethe"}, default="auto"
-        For the log route: how to sum over assignments. Exact sums take time exponential in the
-        smaller side; "auto" takes them up to 12, and Bethe's approximation, which makes a route
-        of its own, beyond. `approximate_` says which was used.
+        For the log route: how to sum over the assignments of an example. Exact sums take time
+        exponential in its smaller side (20 at most); "auto" takes them up to 12, and Bethe's
+        approximation, which makes a route of its own, beyond.
     solver : str, default="auto"
         ``"lbfgs"``, ``"dual"``, ``"block_frank_wolfe"`` (for the hinge), or for
         comparison ``"sgd"``, ``"adagrad"``, ``"adam"``, ``"pegasos"``.
@@ -120,7 +121,7 @@ class Matcher(StructuredEstimator):
     game_value_ : float
         Adversarial route: mean expected loss of the best prediction against the adversary.
     approximate_ : bool
-        The sums over assignments were Bethe's approximation.
+        Some sums over assignments were Bethe's approximation.
     history_ : dict of lists
         ``"objective"``, ``"gap"`` and ``"seconds"`` after each pass.
     n_features_in_ : int
@@ -282,7 +283,9 @@ class Matcher(StructuredEstimator):
             raise ValueError(f"the values of example {bad} are too large: their squares overflow")
         if self.mu is not None:
             surrogate = SmoothGame(self.mu)
-        route = Route(surrogate, structure, prices)
+        # The hybrid's two halves come apart where smoothing is by entropy.
+        kind = SmoothedRoute if isinstance(surrogate, Hybrid) else Route
+        route = kind(surrogate, structure, prices)
         target = structure.table(answers)
         return Objective(scorer, route, target, self.C * weight, executor=scorer.executor)
 
@@ -306,7 +309,7 @@ class Matcher(StructuredEstimator):
         self.coef_ = result.weights[:d].copy()
         self.unmatched_ = result.weights[d:].copy() if partial else None
         self.n_iter_, self.history_ = result.n_iter, result.history
-        self.approximate_ = isinstance(surrogate, Log | Hybrid) and scorer.structure.sums == "bethe"
+        self.approximate_ = isinstance(surrogate, Log | Hybrid) and not scorer.structure.exact.all()
         bounds = Bounds(result.objective, result.objective - result.gap)
         if self.mu is not None:  # certify the game without smoothing
             scores = scorer.scores(result.weights)

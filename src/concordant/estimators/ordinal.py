@@ -10,6 +10,7 @@ from concordant.estimators.base import LabelClassifier
 from concordant.estimators.data import Sample, label_order
 from concordant.losses import LabelLoss
 from concordant.scorers import Scorer, ThresholdScorer
+from concordant.surrogates import find_surrogate
 
 
 class OrdinalClassifier(LabelClassifier):
@@ -134,7 +135,7 @@ class OrdinalClassifier(LabelClassifier):
         return label_order(y, "pass categories= or an ordered categorical", self.categories)
 
     def _scorer(self, sample: Sample, columns: int, seed: int) -> Scorer:
-        if columns != len(self.classes_):
+        if not find_surrogate(self.surrogate, self.loss)[0].scores_labels:
             raise TypeError(
                 f"surrogate={self.surrogate!r} asks questions of its own, which have no order; "
                 "use Classifier"

@@ -27,13 +27,14 @@ LARGE = 2000
 #: Numbers in the largest table that prediction makes at a time.
 BLOCK = 1 << 23
 #: Fitted state whose names do not end in an underscore.
-PRIVATE = ("_kernel", "_rows", "_features", "_targets", "_weight", "_dtype")
+PRIVATE = ("_kernel", "_rows", "_features", "_targets", "_weight", "_dtype", "_given")
 #: Named kernels that are positive semidefinite by a theorem; others are looked at.
 SEMIDEFINITE = ("rbf", "linear", "laplacian", "poly", "polynomial", "cosine", "chi2")
 
 
 class Examples(NamedTuple):
-    """What is trained on: inputs, canonical outputs, weights, and where they stood."""
+    """What is trained on: inputs, canonical outputs, weights, and where they stood among those
+    given."""
 
     x: Any
     truths: np.ndarray
@@ -72,6 +73,7 @@ class OutputEstimator(StructuredEstimator):
     n_jobs: int | None
     loss_: OutputLoss
     decoder_: Decoder
+    _given: int
     origin_: np.ndarray
 
     def __sklearn_tags__(self) -> Any:
@@ -151,8 +153,10 @@ class OutputEstimator(StructuredEstimator):
         if self.kernel == "precomputed" and x.shape[0] != x.shape[1]:
             raise ValueError(f"Precomputed matrix must be a square matrix, got shape {x.shape}")
         if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed")
-        self.loss_ = self._find_loss(y)
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        self.loss_, self._given = self._find_loss(y), x.shape[0]
         truths = self.loss_.check(y, "y")
         if len(truths) != x.shape[0]:
             raise ValueError(
@@ -205,8 +209,10 @@ class OutputEstimator(StructuredEstimator):
         return kernel
 
     def _gram(self, kernel: Any, examples: Examples, look: bool = True) -> np.ndarray:
-        """Kernel matrix of the examples, checked; a copy, to be overwritten."""
-        gram = np.array(examples.x if kernel is None else kernel(examples.x, examples.x))
+        """Kernel matrix of the examples, checked; ours, to be overwritten."""
+        gram = examples.x if kernel is None else kernel(examples.x, examples.x)
+        if kernel is None or callable(self.kernel):
+            gram = np.array(gram)  # the user's
         ours = isinstance(self.kernel, str) and self.kernel in SEMIDEFINITE
         check_gram(gram, examples.origin, ours)
         if look and not ours:

@@ -14,9 +14,9 @@ from concordant.estimators.selection import CS, SelectingEstimator, best, consta
 from concordant.outputs import Decoder
 from concordant.outputs.features import (
     MOST_SUMMED,
+    CentreFeatures,
     Fourier,
     Gaussian,
-    Nystroem,
     Sums,
     conjugate_gradients,
     leverage_centres,
@@ -91,7 +91,7 @@ class RidgeEstimator(SelectingEstimator):
             raise ValueError("n_components needs the inputs, not a precomputed kernel")
         if self.approximation == "fourier" and self.kernel != "rbf":
             raise ValueError(f'approximation="fourier" is for kernel="rbf", not {self.kernel!r}')
-        if self.cv == "loo":
+        if self._leaves_one_out():
             raise ValueError('cv="loo" needs exact weights (n_components=None); try cv=5')
 
     def _input_dtype(self) -> Any:
@@ -153,7 +153,7 @@ class RidgeEstimator(SelectingEstimator):
             rows = leverage_centres(kernel, examples.x, diagonal, C, count, rng)
         else:
             rows = np.sort(rng.permutation(n)[:count])
-        return Nystroem(kernel, examples.x[rows]), rows
+        return CentreFeatures(kernel, examples.x[rows]), rows
 
     # ---- choice of parameters ----
 

@@ -54,7 +54,7 @@ class SelectingEstimator(OutputEstimator):
         """Gamma, C and mean loss of everything on the grid."""
         Cs = self._grid()
         n = len(examples.truths)
-        splits = None if self.cv == "loo" else folds(self.cv, n, seed)
+        splits = None if self._leaves_one_out() else self._splits(examples, seed)
         tested = [np.arange(n)] if splits is None else [test for _, test in splits]
         weight = sum(float(examples.weight[rows].sum()) for rows in tested)
         for gamma in self._widths(examples):
@@ -65,6 +65,23 @@ class SelectingEstimator(OutputEstimator):
                 predicted = self._held_out(examples, train, test, gamma, Cs, seed)
                 total += self._losses(predicted, examples, test)
             yield from ((gamma, C, float(loss)) for C, loss in zip(Cs, total / weight))
+
+    def _leaves_one_out(self) -> bool:
+        return isinstance(self.cv, str) and self.cv == "loo"
+
+    def _splits(self, examples: Examples, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Training and test rows of each fold.
+
+        A number of folds is of the examples that count; a splitter speaks of those given, of
+        which some may have weight zero.
+        """
+        if isinstance(self.cv, (int, np.integer)) and not isinstance(self.cv, bool):
+            return folds(int(self.cv), len(examples.truths), seed)
+        place = np.full(self._given, -1)
+        place[examples.origin] = np.arange(len(examples.origin))
+        every = check_cv(self.cv).split(np.zeros((self._given, 1)))
+        kept = [tuple(place[rows][place[rows] >= 0] for rows in split) for split in every]
+        return [(train, test) for train, test in kept if len(train) and len(test)]
 
     def _widths(self, examples: Examples) -> list[Any]:
         width = constant(self._kernel_of(examples.x, examples.weight, self.gamma))
@@ -96,13 +113,11 @@ def grid(given: Any, name: str, default: tuple[float, ...]) -> list[float]:
     return values.tolist()
 
 
-def folds(cv: Any, n: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Training and test rows of each fold; an integer means shuffled folds."""
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        if not 2 <= cv <= n:
-            raise ValueError(f"cv must be 'loo' or from 2 to the number of examples, got {cv!r}")
-        cv = KFold(int(cv), shuffle=True, random_state=seed)
-    return list(check_cv(cv).split(np.zeros((n, 1))))
+def folds(number: int, n: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Training and test rows of so many shuffled folds."""
+    if not 2 <= number <= n:
+        raise ValueError(f"cv must be 'loo' or from 2 to the number of examples, got {number!r}")
+    return list(KFold(number, shuffle=True, random_state=seed).split(np.zeros((n, 1))))
 
 
 def best(trials: Iterator[tuple[Any, float, float]]) -> Choice:

@@ -161,6 +161,7 @@ class Decoder:
 
     def __init__(self, arrays: list[np.ndarray]):
         self._arrays = arrays
+        self._matrices: dict[str, Any] = {}
 
     def value(self, coded: Any) -> Any:
         """The value of one piece of JSON."""
@@ -210,12 +211,16 @@ class Decoder:
         return out.reshape(shape)
 
     def _sparse(self, coded: Any) -> Any:
+        known = self._matrices.get(repr(coded))  # one matrix in two places stays one
+        if known is not None:
+            return known
         kind = coded["kind"]
         if not isinstance(kind, str) or kind not in _SPARSE:
             raise ModelFileError("damaged model file: unknown kind of sparse matrix")
         data, indices, indptr = (self.value(coded[k]) for k in ("data", "indices", "indptr"))
         matrix = getattr(sp, kind)((data, indices, indptr), shape=_shape(coded["shape"]))
         matrix.check_format(full_check=True)
+        self._matrices[repr(coded)] = matrix
         return matrix
 
     def _frame(self, coded: Any) -> Any:

@@ -29,6 +29,8 @@ SQUARE, WIDE, TALL, PARTIAL = 0, 1, 2, 3
 
 NEWTON_STEPS = 100
 TOLERANCE = 1e-12
+#: Violation of a sum that rounding to a feasible point may repair.
+ENOUGH = 1e-7
 
 
 # ---- the best assignment ----
@@ -357,23 +359,31 @@ def _newton_step(p, n, m, slack, ridge, rows, cols, schur, diagonal, scaled, act
 
 
 @kernel
-def project(x, n, m, slack, a, b, warm, room, p):
-    """Euclidean projection of the grid `x` on its polytope, into `p`.
+def _shift(x, n, m, slack, a, b):
+    """Scores less their multipliers, in place: what matters of them is of size 1 then."""
+    for i in range(n + slack):
+        shift = a[i] if i < n else 0.0
+        for j in range(m + slack):
+            x[i, j] -= shift + (b[j] if j < m else 0.0)
 
-    `a` and `b` are the multipliers, read first if `warm`. Returns the largest violation of a
-    row or column sum that is left.
+
+@kernel
+def project(x, n, m, slack, kind, a, b, warm, lap, answer, room, p):
+    """Euclidean projection of the grid `x`, which is overwritten, on its polytope, into `p`.
+
+    `a` and `b` are the multipliers, read first if `warm`, else those of the best answer. Returns
+    the largest violation of a row or column sum that is left.
     """
-    schur, diagonal, scaled, active, line, order, rows, cols, da, db, ta, tb = room
+    schur, diagonal, scaled, active, line, order, rows, cols, da, db, ta, tb, ga, gb = room
     if not warm:
-        for i in range(n):  # large scores, which cancel in differences
-            a[i] = -np.inf
-            for j in range(m + slack):
-                a[i] = max(a[i], x[i, j])
-        for j in range(m):
-            b[j] = 0.0
+        best(x, n, m, slack, kind, answer, lap)
+        potentials(x, n, m, kind, lap, a, b)
+    _shift(x, n, m, slack, a, b)
+    ga[:n], gb[:m] = 0.0, 0.0
+    if not warm:
         for _ in range(2):
-            _thresholds(x, n, m, slack, a, b, line, order)
-    value = _dual_value(x, n, m, slack, a, b, p, rows, cols)
+            _thresholds(x, n, m, slack, ga, gb, line, order)
+    value = _dual_value(x, n, m, slack, ga, gb, p, rows, cols)
     violation = _largest(rows, n, cols, m)
     for _ in range(NEWTON_STEPS):
         if violation <= TOLERANCE:
@@ -387,21 +397,24 @@ def project(x, n, m, slack, a, b, warm, room, p):
         for j in range(m):
             slope += db[j] * cols[j]
         step, old, before = 1.0, value, violation
+        noise = 1e-14 * (1.0 + abs(old))
         for _ in range(30):
             for i in range(n):
-                ta[i] = a[i] + step * da[i]
+                ta[i] = ga[i] + step * da[i]
             for j in range(m):
-                tb[j] = b[j] + step * db[j]
+                tb[j] = gb[j] + step * db[j]
             value = _dual_value(x, n, m, slack, ta, tb, p, rows, cols)
             violation = _largest(rows, n, cols, m)
-            noise = 1e-14 * (1.0 + abs(old))
             if value <= old + 1e-4 * step * slope or (value <= old + noise and violation < before):
                 break
             step *= 0.5
-        a[:n] = ta[:n]
-        b[:m] = tb[:m]
-        if violation >= before and value >= old - 1e-14 * (1.0 + abs(old)):
+        ga[:n], gb[:m] = ta[:n], tb[:m]
+        if violation >= before and value >= old - noise:
             break  # rounding is all that is left
+    for i in range(n):
+        a[i] += ga[i]
+    for j in range(m):
+        b[j] += gb[j]
     return violation
 
 
@@ -414,6 +427,8 @@ def project_scratch(n, m):
         np.empty(size),
         np.empty(size),
         np.empty(size, np.int64),
+        np.empty(size),
+        np.empty(size),
         np.empty(size),
         np.empty(size),
         np.empty(size),
@@ -535,23 +550,25 @@ def proximal_rows(
                 return e
             write_parts(answers[e], ne, me, slack, here.reshape(shape))
             continue
-        for k in range(size):
-            target[k] = scores[starts[e] + k] / strength[e] + centre[starts[e] + k]
-        warm = memory.shape[0] > 0 and memory[e, 0] > 0.0
-        if warm:
-            a[:ne] = memory[e, 1 : 1 + ne]
-            b[:me] = memory[e, 1 + ne : 1 + ne + me]
-        x = target[:size].reshape(shape)
-        violation = project(x, ne, me, slack, a, b, warm, room, here.reshape(shape))
-        if violation > 1e-9 and warm:
-            violation = project(x, ne, me, slack, a, b, False, room, here.reshape(shape))
+        x, p = target[:size].reshape(shape), here.reshape(shape)
+        violation, warm = np.inf, memory.shape[0] > 0 and memory[e, 0] > 0.0
+        while violation > ENOUGH:
+            for k in range(size):
+                target[k] = scores[starts[e] + k] / strength[e] + centre[starts[e] + k]
+            if warm:
+                a[:ne] = memory[e, 1 : 1 + ne]
+                b[:me] = memory[e, 1 + ne : 1 + ne + me]
+            violation = project(x, ne, me, slack, kind[e], a, b, warm, lap, answers[e], room, p)
+            if not warm:
+                break
+            warm = False
         okay = allowed[starts[e] : starts[e + 1]].reshape(shape)
-        if violation > 1e-9:  # scores so large that nothing but the best answer is left
-            if best(x, ne, me, slack, kind[e], answers[e], lap) >= 0:
-                return e
-            write_parts(answers[e], ne, me, slack, here.reshape(shape))
+        if violation > ENOUGH:  # scores so large that rounding leaves nothing but the best answer
+            grid = scores[starts[e] : starts[e + 1]].reshape(shape)
+            best(grid, ne, me, slack, kind[e], answers[e], lap)
+            write_parts(answers[e], ne, me, slack, p)
         else:
-            round_to_feasible(here.reshape(shape), okay, ne, me, slack, kind[e], rows, cols)
+            round_to_feasible(p, okay, ne, me, slack, kind[e], rows, cols)
         if memory.shape[0]:
             memory[e, 0] = 1.0
             memory[e, 1 : 1 + ne] = a[:ne]

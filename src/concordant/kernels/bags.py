@@ -6,9 +6,9 @@ of answering (y, h) when (y', h') is the truth is
     scale_i * (labels[y, y'] + [y = y'] D_i[h, h']),
 
 and `kind` says what D is: nothing, 1 - [h = h'], 1 - IoU of two boxes, or a table a bag. The IoU
-is computed where it is needed, since a stored matrix of it is as slow to read as this is to
-compute. The last kind is a full table over (label, choice) pairs, label-major, which replaces
-the whole bracket.
+is computed where it is needed: stored, it would take m² numbers a bag, and beyond the cache it
+would be no faster to read. The last kind is a full table over (label, choice) pairs, label-major,
+which replaces the whole bracket.
 
 `geometry` has five rows (x1, y1, x2, y2, area), so that the inner loops use vector registers;
 bag i's table starts at ``start[i]`` of the flat `table`.
@@ -16,20 +16,9 @@ bag i's table starts at ``start[i]`` of the flat `table`.
 
 from __future__ import annotations
 
-from numba import njit
+from concordant.kernels.vector import kernel, reduction
 
 NOTHING, ZERO_ONE, OVERLAP, TABLE, FULL = range(5)
-
-#: Division by zero gives infinity, as in NumPy, instead of a test at every division.
-kernel = njit(cache=True, nogil=True, error_model="numpy")
-
-#: For sums over finite numbers: may be reordered, so that they use vector registers.
-reduction = njit(
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-    fastmath={"reassoc", "nsz", "contract", "nnan"},
-)
 
 
 @reduction

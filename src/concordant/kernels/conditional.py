@@ -23,8 +23,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.kernels.bags import FULL, TABLE, cost_of_answer, cost_of_truth, kernel
+from concordant.kernels.bags import FULL, TABLE, cost_of_answer, cost_of_truth
 from concordant.kernels.margin import add_row, dot
+from concordant.kernels.vector import kernel
 
 
 @kernel

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.kernels.bags import kernel, reduction
+from concordant.kernels.vector import kernel, reduction
 
 
 @reduction

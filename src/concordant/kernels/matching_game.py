@@ -40,7 +40,8 @@ from concordant.kernels.assignment import (
 
 NEWTON_STEPS = 40
 STEPS = 200
-PATIENCE = 12
+#: Steps without progress after which rounding is blamed.
+PATIENCE = 20
 #: Strength of the first step, in units of the largest price: in general, and for a question with
 #: a term of its own whose last pair is remembered; and the smallest.
 COLD, WARM, SMALLEST = 0.1, 0.03, 1e-4
@@ -209,11 +210,81 @@ def _reply(grid, n, m, slack, kind, answer, parts, lap):
 
 
 @kernel
+def _raise(scores, prices, p, tilted, n, m, slack):
+    """Scores of the adversary against the predictor `p`, but for the price of all of `p`."""
+    for i in range(n + slack):
+        for j in range(m + slack):
+            tilted[i, j] = scores[i, j] - prices[i, j] * p[i, j]
+
+
+@kernel
+def _start(game, qk, pk, tilted, answer, lap, dual):
+    """The best answer for both players, and multipliers from the adversary's reply to it: an
+    equilibrium as they are where scores are far apart."""
+    scores, prices, _, n, m, slack, kind, _, _, _ = game
+    _reply(scores, n, m, slack, kind, answer, qk, lap)
+    pk[:, :] = qk
+    _raise(scores, prices, pk, tilted, n, m, slack)
+    best(tilted, n, m, slack, kind, answer, lap)
+    potentials(tilted, n, m, kind, lap, dual[0], dual[1])
+    dual[2:] = 0.0
+
+
+@kernel
+def _step(game, k, qk, pk, al, ga, dual, duals, system, q, p):
+    """A proximal-point step of strength k from the pair (qk, pk), made feasible.
+
+    Returns the Newton steps it took, and the mass that could not be made feasible.
+    """
+    scores, prices, allowed, n, m, slack, kind, strength, own, centre = game
+    trial, move, left = duals[0], duals[1], duals[2]
+    more_q, more_p = max(k - strength, 0.0), max(k - own, 0.0)
+    for i in range(n + slack):
+        for j in range(m + slack):
+            pull = strength * centre[i, j] if strength > 0.0 else 0.0
+            al[i, j] = scores[i, j] + pull + more_q * qk[i, j]
+            ga[i, j] = prices[i, j] - more_p * pk[i, j]
+    steps = _newton(
+        al, ga, prices, strength + more_q, own + more_p, n, m, slack, dual, trial, q, p, left,
+        move, system,
+    )  # fmt: skip
+    lost = round_to_feasible(q, allowed, n, m, slack, kind, left[0], left[1])
+    lost += round_to_feasible(p, allowed, n, m, slack, kind, left[0], left[1])
+    return steps, lost
+
+
+@kernel
+def _certify(game, q, p, tilted, parts, answer, lap):
+    """How far a feasible pair is off, by the best replies of both players.
+
+    Returns the gap, a lower bound of the least expected loss against q (with the predictor's own
+    term), and the size of the numbers that went in.
+    """
+    scores, prices, allowed, n, m, slack, kind, strength, own, centre = game
+    _raise(scores, prices, p, tilted, n, m, slack)
+    if strength > 0.0:
+        for i in range(n + slack):
+            for j in range(m + slack):
+                tilted[i, j] -= strength * (q[i, j] - centre[i, j])
+    here = _inner(tilted, q, n, m, slack)
+    gain = _reply(tilted, n, m, slack, kind, answer, parts, lap) - here
+    cost, square = 0.0, 0.0
+    for i in range(n + slack):
+        for j in range(m + slack):
+            tilted[i, j] = -np.inf
+            if allowed[i, j]:
+                tilted[i, j] = prices[i, j] * (q[i, j] - 1.0) - own * p[i, j]
+                cost -= tilted[i, j] * p[i, j]
+                square += p[i, j] * p[i, j]
+    cheapest = -_reply(tilted, n, m, slack, kind, answer, parts, lap)
+    gap = max(gain, 0.0) + max(cost - cheapest, 0.0)
+    return gap, cheapest - 0.5 * own * square, abs(here)
+
+
+@kernel
 def game_scratch(n, m):
     """Room for `play` on grids of up to n rows and m columns."""
     size, side = max(n, m) + 1, 2 * m + 2
-    grids = np.empty((10, n + 1, m + 1))
-    dual = np.empty((3, 4, size))
     system = (
         np.empty((side, side)),
         np.empty(side),
@@ -223,144 +294,62 @@ def game_scratch(n, m):
         np.empty((m + 1, 3)),
         np.empty((n + 1, 3)),
     )
-    return grids, dual, system, lap_scratch(n, m), np.empty(size, np.int64)
+    duals = np.zeros((3, 4, size))
+    return np.empty((8, n + 1, m + 1)), duals, system, lap_scratch(n, m), np.empty(size, np.int64)
 
 
 @kernel
-def play(
-    scores,
-    prices,
-    allowed,
-    n,
-    m,
-    slack,
-    kind,
-    strength,
-    own,
-    centre,
-    warm,
-    last_q,
-    last_p,
-    dual,
-    room,
-    q,
-    p,
-):
+def play(game, warm, last_q, last_p, dual, room, q, p):
     """Equilibrium of one example; writes `q` and `p`, returns (upper, bonus, gap).
 
-    `upper` bounds the question without strength, `bonus` is the least expected loss against `q`,
-    and `gap` what the pair may be off the equilibrium of the whole question. With `own` the
-    predictor has a term ``own/2 |P|**2``, which counts in the bonus. With `warm` the search
-    starts from `dual` and the pair (`last_q`, `last_p`).
+    `game` is (scores, prices, allowed, n, m, slack, kind, strength, own, centre), where the
+    predictor has a term ``own/2 |P|**2``. `upper` bounds the question without strength, `bonus`
+    is the least expected loss against `q`, own term included, and `gap` what the pair may be off
+    the equilibrium. With `warm` the search starts from `dual` and the pair (`last_q`, `last_p`).
     """
+    scores, prices, _, n, m, slack, kind, strength, own, _ = game
     grids, duals, system, lap, answer = room
-    al, ga, qk, pk, parts, tilted, best_q, best_p, q2, p2 = (
-        grids[0, : n + slack, : m + slack], grids[1, : n + slack, : m + slack],
-        grids[2, : n + slack, : m + slack], grids[3, : n + slack, : m + slack],
-        grids[4, : n + slack, : m + slack], grids[5, : n + slack, : m + slack],
-        grids[6, : n + slack, : m + slack], grids[7, : n + slack, : m + slack],
-        grids[8, : n + slack, : m + slack], grids[9, : n + slack, : m + slack],
+    grids = grids[:, : n + slack, : m + slack]
+    al, ga, qk, pk, parts, tilted, q2, p2 = (
+        grids[0], grids[1], grids[2], grids[3], grids[4], grids[5], grids[6], grids[7]
     )  # fmt: skip
-    trial, move, left = duals[0], duals[1], duals[2]
-    move[:, :] = 0.0
-    scale = 0.0
+    unit = 0.0
     for i in range(n + slack):
         for j in range(m + slack):
-            if allowed[i, j]:
-                scale = max(scale, prices[i, j])
-    unit = scale if scale > 0.0 else 1.0
-    size = 0.0
+            unit = max(unit, prices[i, j])
+    unit = unit if unit > 0.0 else 1.0
     if warm:
-        pk[:, :] = last_p
-        qk[:, :] = last_q
+        qk[:, :], pk[:, :] = last_q, last_p
     else:
-        _reply(scores, n, m, slack, kind, answer, qk, lap)
-        pk[:, :] = qk
-        _start(scores, prices, pk, n, m, slack, kind, answer, parts, tilted, lap, dual)
-    k, floor = (WARM if warm and strength > 0.0 else COLD) * unit, SMALLEST * unit
-    if own > 0.0:
-        k = own
-    least, bonus, upper, stuck = np.inf, 0.0, np.inf, 0
+        _start(game, qk, pk, tilted, answer, lap, dual)
+    k = own if own > 0.0 else (WARM if warm and strength > 0.0 else COLD) * unit
+    floor = k if own > 0.0 else SMALLEST * unit
+    least, bonus, stuck = np.inf, 0.0, 0
     for it in range(STEPS):
-        if it > 0 or strength > 0.0 or warm:
-            more = max(k - strength, 0.0)
-            s = strength + more
-            most = max(k - own, 0.0)
-            kp = own + most
-            for i in range(n + slack):
-                for j in range(m + slack):
-                    pull = strength * centre[i, j] if strength > 0.0 else 0.0
-                    al[i, j] = scores[i, j] + pull + more * qk[i, j]
-                    ga[i, j] = prices[i, j] - most * pk[i, j]
-            steps = _newton(
-                al, ga, prices, s, kp, n, m, slack, dual, trial, q2, p2, left, move, system
-            )
-            lost = round_to_feasible(q2, allowed, n, m, slack, kind, left[0], left[1])
-            lost += round_to_feasible(p2, allowed, n, m, slack, kind, left[0], left[1])
-        else:
+        if it == 0 and strength == 0.0 and not warm:
             q2[:, :], p2[:, :], steps, lost = qk, pk, 0, 0.0
-        # Best replies: to P for the tilted scores of Q, and to Q.
-        here, cost, square = 0.0, 0.0, 0.0
-        for i in range(n + slack):
-            for j in range(m + slack):
-                parts[i, j] = -np.inf
-                if allowed[i, j]:
-                    parts[i, j] = prices[i, j] * (q2[i, j] - 1.0) - own * p2[i, j]
-                    square += p2[i, j] ** 2
-                tilted[i, j] = scores[i, j] - prices[i, j] * p2[i, j]
-                if strength > 0.0:
-                    tilted[i, j] -= strength * (q2[i, j] - centre[i, j])
-                if p2[i, j] != 0.0:
-                    cost -= parts[i, j] * p2[i, j]
-        here = _inner(tilted, q2, n, m, slack)
-        size = abs(here)
-        gain = _reply(tilted, n, m, slack, kind, answer, al, lap) - here
-        for i in range(n + slack):
-            for j in range(m + slack):
-                tilted[i, j] = parts[i, j]
-        cheapest = -_reply(tilted, n, m, slack, kind, answer, al, lap)
-        gap = max(gain, 0.0) + max(cost - cheapest, 0.0)
-        if lost > 1e-9:
-            gap = np.inf
-        if gap < least:
-            stuck = stuck if gap > 0.9 * least else 0
-            least, bonus = gap, cheapest - 0.5 * own * square
-            best_q[:, :], best_p[:, :] = q2, p2
+        else:
+            steps, lost = _step(game, k, qk, pk, al, ga, dual, duals, system, q2, p2)
+        gap, its_bonus, size = _certify(game, q2, p2, tilted, parts, answer, lap)
+        if lost <= 1e-9 and gap < least:
+            stuck = 0 if gap < 0.9 * least else stuck + 1
+            least, bonus = gap, its_bonus
+            q[:, :], p[:, :] = q2, p2
         else:
             stuck += 1
-        if least <= TOLERANCE * unit * max(n, 1) + 1e-14 * size:
+        if least <= TOLERANCE * unit * max(n, 1) + 1e-14 * size or stuck > PATIENCE:
             break
-        if stuck > PATIENCE and k <= floor:
-            break
-        if steps >= NEWTON_STEPS:
-            k *= 4.0
-            qk[:, :], pk[:, :] = best_q, best_p
-        else:
+        if steps < NEWTON_STEPS:
             qk[:, :], pk[:, :] = q2, p2
-            if steps <= 10 and own == 0.0:
+            if steps <= 10:
                 k = max(0.4 * k, floor)
-    q[:, :], p[:, :] = best_q, best_p
-    for i in range(n + slack):
-        for j in range(m + slack):
-            tilted[i, j] = scores[i, j] - prices[i, j] * p[i, j]
-    price = 0.0
-    for i in range(n + slack):
-        for j in range(m + slack):
-            if p[i, j] != 0.0:
-                price += prices[i, j] * p[i, j]
-    upper = price + _reply(tilted, n, m, slack, kind, answer, al, lap)
-    return upper, bonus, least
-
-
-@kernel
-def _start(scores, prices, p, n, m, slack, kind, answer, parts, tilted, lap, dual):
-    """Multipliers of Q from the dual of its best reply to `p`; exact where scores are far apart."""
-    for i in range(n + slack):
-        for j in range(m + slack):
-            tilted[i, j] = scores[i, j] - prices[i, j] * p[i, j]
-    best(tilted, n, m, slack, kind, answer, lap)
-    potentials(tilted, n, m, kind, lap, dual[0], dual[1])
-    dual[2:] = 0.0
+        else:  # too hard: shorter steps, from the best pair so far
+            k *= 4.0
+            if least < np.inf:
+                qk[:, :], pk[:, :] = q, p
+    _raise(scores, prices, p, tilted, n, m, slack)
+    price = _inner(prices, p, n, m, slack)
+    return price + _reply(tilted, n, m, slack, kind, answer, parts, lap), bonus, least
 
 
 @kernel
@@ -387,12 +376,14 @@ def play_rows(
             dual[0, :ne], dual[2, :ne] = line[:ne], line[ne : 2 * ne]
             line = line[2 * ne :]
             dual[1, :me], dual[3, :me] = line[:me], line[me : 2 * me]
-        upper[e], bonus[e], gap[e] = play(
+        game = (
             scores[lo:hi].reshape(shape), prices[lo:hi].reshape(shape),
             allowed[lo:hi].reshape(shape), ne, me, slack, kind[e], strength[e], own,
-            centre[lo:hi].reshape(shape), warm, before_q[lo:hi].reshape(shape),
-            before_p[lo:hi].reshape(shape), dual, room, q[lo:hi].reshape(shape),
-            p[lo:hi].reshape(shape),
+            centre[lo:hi].reshape(shape),
+        )  # fmt: skip
+        upper[e], bonus[e], gap[e] = play(
+            game, warm, before_q[lo:hi].reshape(shape), before_p[lo:hi].reshape(shape), dual, room,
+            q[lo:hi].reshape(shape), p[lo:hi].reshape(shape),
         )  # fmt: skip
         if remembers and (strength[e] > 0.0 or not warm):
             last_q[lo:hi], last_p[lo:hi] = q[lo:hi], p[lo:hi]

@@ -109,34 +109,7 @@ def _alone(mu, n, m, slack, kind):
 
 
 @kernel
-def exact_rows(scores, allowed, starts, n, m, slack, kind, first, last, mu, partition):
-    """Logarithm of the sum, and the marginals, of examples first..last-1."""
-    most_n, most_m, sets, rows = n[first:last].max(), m[first:last].max(), 1, 1
-    for e in range(first, last):
-        sets, rows = max(sets, 1 << min(n[e], m[e])), max(rows, n[e], m[e])
-    lap = lap_scratch(most_n, most_m)
-    w, r, c = np.empty((most_n, most_m)), np.empty(most_n + 1), np.empty(most_m + 1)
-    ahead, behind = np.empty(sets), np.empty((rows + 1, sets))
-    turned, answer = np.empty((rows, rows)), np.empty(most_n + 1, np.int64)
-    for e in range(first, last):
-        ne, me = n[e], m[e]
-        shape = (ne + slack, me + slack)
-        grid = scores[starts[e] : starts[e + 1]].reshape(shape)
-        here = mu[starts[e] : starts[e + 1]].reshape(shape)
-        unit = _weights(grid, ne, me, slack, kind[e], lap, answer, w, r, c)
-        if me <= ne:
-            whole = _exact(w, r, c, ne, me, ahead, behind, here)
-        else:
-            whole = _exact(w.T.copy(), c, r, me, ne, ahead, behind, turned)
-            for i in range(ne):
-                for j in range(me):
-                    here[i, j] = turned[j, i]
-        partition[e] = unit + np.log(whole)
-        _alone(here, ne, me, slack, kind[e])
-
-
-@kernel
-def _propagate(w, r, c, n, m, x, y, sums):
+def _propagate(w, r, c, n, m, x, y):
     """Messages until they move no more; returns the largest relative change of the last round."""
     for i in range(n):
         for j in range(m):
@@ -177,23 +150,39 @@ def _propagate(w, r, c, n, m, x, y, sums):
 
 
 @kernel
-def bethe_rows(scores, allowed, starts, n, m, slack, kind, first, last, mu, partition):
-    """Beliefs of examples first..last-1; `partition` is left to the caller."""
-    most_n, most_m = n[first:last].max(), m[first:last].max()
+def sum_rows(scores, allowed, starts, n, m, slack, kind, exact, first, last, mu, partition):
+    """Marginals of examples first..last-1, and where they are `exact` the logarithm of the sum."""
+    most_n, most_m, sets, side = n[first:last].max(), m[first:last].max(), 1, 1
+    for e in range(first, last):
+        if exact[e]:
+            sets = max(sets, 1 << min(n[e], m[e]))
+        side = max(side, n[e], m[e])
     lap, answer = lap_scratch(most_n, most_m), np.empty(most_n + 1, np.int64)
     w, r, c = np.empty((most_n, most_m)), np.empty(most_n + 1), np.empty(most_m + 1)
-    x, y, sums = np.empty((most_n, most_m)), np.empty((most_n, most_m)), np.empty(most_n + most_m)
+    ahead, behind, turned = np.empty(sets), np.empty((side + 1, sets)), np.empty((side, side))
+    x, y = np.empty((most_n, most_m)), np.empty((most_n, most_m))
     for e in range(first, last):
         ne, me = n[e], m[e]
         shape = (ne + slack, me + slack)
         grid = scores[starts[e] : starts[e + 1]].reshape(shape)
         here = mu[starts[e] : starts[e + 1]].reshape(shape)
-        _weights(grid, ne, me, slack, kind[e], lap, answer, w, r, c)
-        partition[e] = _propagate(w, r, c, ne, me, x, y, sums)
-        for i in range(ne):
-            for j in range(me):
-                odds = w[i, j] * x[i, j] * y[i, j]
-                here[i, j] = odds / (1.0 + odds) if odds < HUGE else 1.0
+        unit = _weights(grid, ne, me, slack, kind[e], lap, answer, w, r, c)
+        if not exact[e]:
+            _propagate(w, r, c, ne, me, x, y)
+            for i in range(ne):
+                for j in range(me):
+                    odds = w[i, j] * x[i, j] * y[i, j]
+                    here[i, j] = odds / (1.0 + odds) if odds < HUGE else 1.0
+            _alone(here, ne, me, slack, kind[e])
+            okay = allowed[starts[e] : starts[e + 1]].reshape(shape)
+            round_to_feasible(here, okay, ne, me, slack, kind[e], r, c)
+            continue
+        if me <= ne:
+            whole = _exact(w, r, c, ne, me, ahead, behind, here)
+        else:
+            whole = _exact(w.T.copy(), c, r, me, ne, ahead, behind, turned)
+            for i in range(ne):
+                for j in range(me):
+                    here[i, j] = turned[j, i]
+        partition[e] = unit + np.log(whole)
         _alone(here, ne, me, slack, kind[e])
-        okay = allowed[starts[e] : starts[e + 1]].reshape(shape)
-        round_to_feasible(here, okay, ne, me, slack, kind[e], r, c)

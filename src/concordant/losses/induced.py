@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from concordant.losses.outputs import OutputLoss, numbers, objects, refuse
+from concordant.losses.outputs import OutputLoss, matched, numbers, objects, refuse
 from concordant.losses.reals import positive
 
 
@@ -72,12 +72,11 @@ class KernelInduced(OutputLoss):
         """``k(y, y)`` of each output."""
         if self.kernel in ("rbf", "laplacian"):
             return np.ones(len(outputs))
-        return np.array([self.gram(outputs[i : i + 1], outputs[i : i + 1])[0, 0]
-                         for i in range(len(outputs))])  # fmt: skip
+        return matched(self.gram, outputs, outputs)
 
     def pairs(self, actions: np.ndarray, truths: np.ndarray) -> np.ndarray:
-        cross = [self.gram(actions[i : i + 1], truths[i : i + 1])[0, 0] for i in range(len(truths))]
-        return self.diagonal(actions) - 2.0 * np.array(cross) + self.diagonal(truths)
+        cross = matched(self.gram, actions, truths)
+        return self.diagonal(actions) - 2.0 * cross + self.diagonal(truths)
 
     def table(self, actions: np.ndarray, truths: np.ndarray) -> np.ndarray:
         own = self.diagonal(actions)[:, None] + self.diagonal(truths)
@@ -184,5 +183,4 @@ class Diffusion(OutputLoss):
         return np.maximum(own - 2.0 * self.heat(actions, truths), 0.0)
 
     def pairs(self, actions: np.ndarray, truths: np.ndarray) -> np.ndarray:
-        return np.array([self.table(actions[i : i + 1], truths[i : i + 1])[0, 0]
-                         for i in range(len(truths))])  # fmt: skip
+        return matched(self.table, actions, truths)

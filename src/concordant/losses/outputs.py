@@ -153,6 +153,18 @@ def _lookup(values: np.ndarray, known: np.ndarray, name: str, what: str) -> np.n
     return np.array(found, dtype=np.int64)
 
 
+def matched(
+    table: Callable[[np.ndarray, np.ndarray], np.ndarray], a: np.ndarray, b: np.ndarray
+) -> np.ndarray:
+    """The entries of a table for each output of `a` with the one of `b` in the same row.
+
+    Small blocks of the table are made: a few useless entries cost less than a call for each.
+    """
+    starts = range(0, len(a), 32)
+    blocks = [np.diag(table(a[s : s + 32], b[s : s + 32])) for s in starts]
+    return np.concatenate(blocks) if blocks else np.empty(0)
+
+
 # ---- canonical outputs ----
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from concordant.losses.outputs import OutputLoss, objects
+from concordant.losses.outputs import OutputLoss, matched, objects
 from concordant.losses.reals import positive
 
 
@@ -56,8 +56,7 @@ class EditDistance(OutputLoss):
         return distances(*first, *second, *self.prices())
 
     def pairs(self, actions: np.ndarray, truths: np.ndarray) -> np.ndarray:
-        return np.array([self.table(actions[i : i + 1], truths[i : i + 1])[0, 0]
-                         for i in range(len(truths))])  # fmt: skip
+        return matched(self.table, actions, truths)
 
 
 def encode(sequences: np.ndarray, codes: dict[Any, int]) -> tuple[np.ndarray, np.ndarray]:

@@ -26,6 +26,15 @@ def softmax(scores, out):
 
 
 @kernel
+def log_sum_exp(x):
+    top = largest(x)
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += np.exp(x[j] - top)
+    return top + np.log(total)
+
+
+@kernel
 def entropy(x):
     total = 0.0
     for j in range(x.shape[0]):
@@ -40,6 +49,14 @@ def plus_log(t):
     if t < -40.0:
         return np.exp(t)
     y = t - np.log(t) if t > 2.0 else np.exp(min(t, 1.0)) / (1.0 + np.exp(min(t, 1.0)) * 0.6)
+    return plus_log_near(t, y)
+
+
+@kernel
+def plus_log_near(t, y):
+    """The same by Newton's method from a y > 0, if a step from there stays positive."""
+    if 1.0 + t <= np.log(y):
+        y = np.exp(min(t, 1.0))
     for _ in range(20):
         new = y * (1.0 + t - np.log(y)) / (1.0 + y)
         if abs(new - y) <= 1e-15 * new:
@@ -170,16 +187,18 @@ def prox_mixture(h, a, b, strength, target, weight, costs, g, x, z):
         high = max(high, h[j] - rate * x[j] + cost)
     low = min(low - strength * (a + b), high)
     t = high
+    z_last = np.nan
     for step in range(200):
-        slope = partition_below(h, t, rate, target, weight, costs, g, x)
-        excess = -strength * (a + b)
+        slope, z_last = partition_below(h, t, rate, target, weight, costs, z_last, g, x)
+        excess, size = -strength * (a + b), strength
         for j in range(k):
             excess += h[j] - g[j]
+            size += abs(h[j])
         if excess > 0.0:
             low = t
         else:
             high = t
-        if abs(excess) <= 1e-15 * strength or high - low <= 2e-16 * (abs(low) + abs(high)):
+        if abs(excess) <= 4e-16 * size or high - low <= 2e-16 * (abs(low) + abs(high)):
             break
         t += excess / slope
         if not low < t < high or step % 8 == 7:
@@ -196,27 +215,34 @@ def prox_mixture(h, a, b, strength, target, weight, costs, g, x, z):
 
 
 @kernel
-def partition_below(h, t, rate, target, weight, costs, g, x):
-    """For a given t, write g and the x that sums to one; return how fast ``sum g`` grows with t.
+def partition_below(h, t, rate, target, weight, costs, z, g, x):
+    """For a given t, write g and the x that sums to one; return how fast ``sum g`` grows with t,
+    and the log-partition.
 
     The log-partition Z is found between its values at the least and at the greatest g there
-    can be; Newton's method on the logarithm of ``sum x``.
+    can be; Newton's method on the logarithm of ``sum x``, from the `z` and the x of a t nearby
+    if there are any.
     """
     k = h.shape[0]
     shift = np.log(rate)
     for j in range(k):
         g[j] = min(t - weight * costs[j, target], h[j])
-    high = softmax(g, x)
+    high = log_sum_exp(g)
     for j in range(k):
         g[j] = min(t - weight * costs[j, target], h[j] - rate)
-    low = softmax(g, x)
-    z = high
+    low = log_sum_exp(g)
+    if not low < z < high:
+        z = high
     tied, loose = 0.0, 0.0
     for step in range(200):
         total, tied, loose = 0.0, 0.0, 0.0
         for j in range(k):
             limit = t - weight * costs[j, target]
-            x[j] = plus_log(h[j] - z + shift) / rate
+            y = h[j] - z + shift
+            if x[j] > 1e-3:
+                x[j] = plus_log_near(y, rate * x[j]) / rate
+            else:
+                x[j] = plus_log(y) / rate
             g[j] = h[j] - rate * x[j]
             if g[j] >= limit:
                 g[j] = limit
@@ -229,7 +255,7 @@ def partition_below(h, t, rate, target, weight, costs, g, x):
             low = z
         else:
             high = z
-        if abs(total - 1.0) <= 1e-15 or high - low <= 2e-16 * (abs(low) + abs(high)):
+        if abs(total - 1.0) <= 4e-15 or high - low <= 2e-16 * (abs(low) + abs(high)):
             break
         z += np.log(total) * total / (tied + loose)
         if not low < z < high or step % 8 == 7:
@@ -241,7 +267,7 @@ def partition_below(h, t, rate, target, weight, costs, g, x):
             slope += 1.0
         else:
             slope += rate * x[j] / (1.0 + rate * x[j]) * follow
-    return slope
+    return slope, z
 
 
 @kernel
@@ -264,25 +290,29 @@ def split(nu, a, b, target, weight, costs, x, z):
         for j in range(k):
             gain += b * weight * costs[j, target] * z[j]
         return gain
-    low, high = np.inf, -np.inf  # at -max(D) x sums to at least one, at log(k) - min(D) to at most
+    least = np.inf
     for j in range(k):
-        low = min(low, -weight * costs[j, target])
-        high = max(high, np.log(k) - weight * costs[j, target])
-    for _ in range(200):
-        t = 0.5 * (low + high)
+        least = min(least, weight * costs[j, target])
+    for j in range(k):
+        z[j] = np.exp(least - weight * costs[j, target])
+    # sum_j min(nu_j / A, s z_j) = 1 is concave and piecewise linear in s: Newton's method from the
+    # left stays there and drops terms for good.
+    s, total = 0.0, 0.0
+    for _ in range(k + 1):
+        slope = 0.0
+        for j in range(k):
+            slope += z[j] if s * z[j] < nu[j] / a else 0.0
+        if slope <= 0.0:
+            break
+        step = (1.0 - total) / slope
+        s += step
         total = 0.0
         for j in range(k):
-            total += min(max(nu[j], 0.0) / a, np.exp(-weight * costs[j, target] - t))
-        if total > 1.0:
-            low = t
-        else:
-            high = t
-        if high - low < 1e-14 * max(1.0, abs(high)):
+            total += min(max(nu[j], 0.0) / a, s * z[j])
+        if step <= 1e-16 * s:
             break
-    total = 0.0
     for j in range(k):
-        x[j] = min(max(nu[j], 0.0) / a, np.exp(-weight * costs[j, target] - high))
-        total += x[j]
+        x[j] = min(max(nu[j], 0.0) / a, s * z[j])
     for j in range(k):
         x[j] = x[j] / total if total > 0.0 else 1.0 / k
         z[j] = max(nu[j] - a * x[j], 0.0) / b

@@ -29,7 +29,7 @@ BLOCK = 1 << 22
 #: Up to so many features the matrix is summed; above, conjugate gradients.
 MOST_SUMMED = 3000
 #: Part of the diagonal that keeps the kernel between centres positive definite.
-JITTER = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
+JITTER = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-7}
 
 
 class Gaussian:
@@ -52,7 +52,7 @@ class Gaussian:
         return np.exp(out, out=out)
 
 
-class Nystroem:
+class CentreFeatures:
     """Kernel values with centres as features."""
 
     def __init__(self, kernel: Any, centres: Any):
@@ -126,13 +126,14 @@ class Sums:
         left: Any = np.float64(0.0)
         right: Any = np.float64(0.0)
         for rows in _blocks(x, features, self.root):
-            values = features(x[rows])
-            scale = np.sqrt(weight[rows, None]).astype(values.dtype)
+            # Sums in single precision would lose the small eigenvalues, which decide the answer.
+            values = np.asarray(features(x[rows]), dtype=np.float64)
+            scale = np.sqrt(weight[rows, None])
             if (scale != 1.0).any():
-                values *= scale
+                values = values * scale
             # NumPy sees that both sides are one array and does half of the work.
             left = left + values.T @ values
-            right = right + values.T @ (dense(targets[rows]) * scale).astype(values.dtype)
+            right = right + values.T @ (dense(targets[rows]) * scale)
         self.values, self.vectors = np.linalg.eigh(_whiten(self.root, left))
         self.values = np.maximum(self.values, 0.0)
         self.inner = self.vectors.T @ _half(self.root, right)

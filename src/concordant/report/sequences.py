@@ -175,7 +175,7 @@ def _constant(C: float, loss: CostMatrix, tol: float, seed: int) -> Any:
 class PerConstant(PerToken):
     """The best constant action; it has no probabilities."""
 
-    predict_marginals = property()  # type: ignore[assignment]
+    predict_marginals = property()
 
 
 def _logistic(C: float, loss: CostMatrix, tol: float, seed: int) -> PerToken:

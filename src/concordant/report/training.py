@@ -198,7 +198,8 @@ def _certificate(model: Any, candidate: Candidate, tol: float) -> tuple[float | 
         return gap, gap <= tol * (1 + 1e-9)
     if not candidate.has_C:
         return None, True
-    model = getattr(model, "estimator", model)
+    while hasattr(model, "estimator"):
+        model = model.estimator
     return None, int(np.max(model.n_iter_)) < model.max_iter
 
 

@@ -36,7 +36,7 @@ def step(
     block(f, target[i], loss_weight[i], params, costs, held, mu[i], scratch, new)
     alpha, wrong = 0.0, -strength * (dot(ranks, new) - old)
     if strength > 0.0 and abs(wrong) > 1e-14:
-        # Brent's bracket: the root lies between 0 and -wrong, because the slope is at least 1.
+        # The root lies between 0 and -wrong, because the slope is at least 1.
         a, at_a, b = 0.0, wrong, -wrong
         at_b = 0.0
         for trial in range(60):
@@ -52,9 +52,12 @@ def step(
             here = alpha - strength * (dot(ranks, new) - old)
             if abs(here) <= 1e-7 * abs(wrong):
                 break
+            same_side = (here > 0.0) == (at_a > 0.0)
             if trial == 0:
+                if same_side:  # by rounding: the end is the root
+                    break
                 at_b = here
-            elif (here > 0.0) == (at_a > 0.0):
+            elif same_side:
                 a, at_a = alpha, here
             else:
                 b, at_b = alpha, here

@@ -61,7 +61,9 @@ class ThresholdScorer(Scorer):
 
     def _spread(self, s: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Scores of the labels from the one score."""
-        return s * self.ranks + self.offsets @ weights[self._size :]
+        scores = s * self.ranks
+        scores += self.offsets @ weights[self._size :]
+        return scores
 
     def start(self) -> np.ndarray:
         return np.zeros(self._size + self.offsets.shape[1])
@@ -102,7 +104,7 @@ class ThresholdScorer(Scorer):
         return float(np.linalg.norm(self.offsets, 2)) ** 2 if self.n_classes > 1 else 0.0
 
     def pull(self, norms: np.ndarray) -> float:
-        return super().pull(self.inner.square_norms())
+        return 0.1 * super().pull(self.inner.square_norms())
 
     def take(self, rows: slice | np.ndarray) -> ThresholdScorer:
         return self._over(self.inner.take(rows))

@@ -31,8 +31,8 @@ class DualAscent:
     finish : bool, default=True
         Whether to hand over, to `Lbfgs` or under an elastic net to `Fista`.
     thrifty : bool, default=False
-        Certify only when the number of passes has grown by a tenth: on a kernel a certificate
-        can cost more than a pass.
+        Certify only when the number of passes has grown by a quarter: on a kernel a certificate
+        costs more than a pass.
     """
 
     def __init__(self, mu: np.ndarray | None = None, finish: bool = True, thrifty: bool = False):
@@ -47,7 +47,7 @@ class DualAscent:
         looks: list[tuple[int, float]] = [(0, np.inf)]
         while True:
             seen = looks[-1][0]
-            passes = min(1 + self.thrifty * (seen // 10), run.max_iter - run.n_iter)
+            passes = min(1 + self.thrifty * (seen // 4), run.max_iter - run.n_iter)
             for _ in range(passes):
                 objective.dual_pass(state, rng.permutation(objective.n_examples))
             weights = objective.primal_weights(state)

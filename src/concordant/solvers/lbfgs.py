@@ -24,6 +24,8 @@ ENTROPIC = 0.07
 SMALL = 20_000
 #: Near the end of such a stage its objective proper is evaluated once in so many steps.
 VALUE_EVERY = 8
+#: So many examples a weight make a sum of kinks nearly smooth.
+MANY = 100
 
 
 class Lbfgs:
@@ -36,6 +38,9 @@ class Lbfgs:
     without the strength going to zero, and intercepts need no special care. The maximisers are
     also the dual point of the certificate. Routes on chains and graphs are smoothed by entropy
     instead, which falls from stage to stage.
+
+    Where examples are very many against weights, kinks drown in the sum: a stage without
+    smoothing, whose steps are cheap, comes first and ends when it no longer gains.
 
     Parameters
     ----------
@@ -66,6 +71,12 @@ class Lbfgs:
                 self.memory = max(self.memory, 30)
         floor = 1e-3 * strength
         stalls = 0
+        many = objective.n_examples >= MANY * weights.at.size and not objective.entropic
+        if centre is None and many:
+            weights, stop = self._stage(objective, weights, 0.0, None, run)
+            if stop:
+                return
+            strength, run.reason = 0.03 * strength, "max_iter"
         while run.n_iter < run.max_iter and stalls < 8:
             gap = run.gap
             weights, stop = self._stage(objective, weights, strength, centre, run)
@@ -99,12 +110,16 @@ class Lbfgs:
         gradient = objective.gradient(weights, pull)
         pairs: list[tuple[Any, Any, float]] = []
         moved, next_look, next_value = False, run.n_iter + FIRST_LOOK, run.n_iter
+        rough, slow = strength == 0.0 and not objective.smooth, 0
         while True:
             primal, dual = objective.free_bounds(weights, loss, pull)
             # What descent can still gain; the rest of the gap is smoothing.
             descent = objective.descent_left(gradient)
             smoothing = max(loss.blur, run.tol * abs(primal) / 4.0)
             enough = moved and strength > 0.0 and descent <= 0.2 * smoothing
+            if rough and moved:
+                slow = slow + 1 if run.primal - primal <= 0.1 * run.tol * abs(primal) else 0
+                enough = slow >= 3
             if objective.has_intercept and not enough and run.n_iter + 1 >= next_look:
                 dual = objective.dual_at(scores, strength, centre)[1]
                 next_look = run.n_iter + 1 + max(FIRST_LOOK, run.n_iter // 5)

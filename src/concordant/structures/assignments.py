@@ -30,8 +30,9 @@ from concordant.structures.base import PartLoss, Structure
 CHUNK = 4096
 #: A score against which others count nothing.
 FAR = -200.0
-#: Rows (or columns, the fewer of the two) up to which sums over assignments are exact.
-EXACT = 12
+#: Rows (or columns, the fewer of the two) up to which sums over assignments are exact, and up to
+#: which they can be.
+EXACT, MOST = 12, 20
 
 
 class Places(NamedTuple):
@@ -55,8 +56,8 @@ class Assignments(Structure):
         Pairs that may not be made; None in the list for an example without any.
     sums : {"exact", "bethe", "auto"}, default="auto"
         How `marginals` and `entropy` sum over assignments: exactly, in time exponential in the
-        smaller side; by Bethe's approximation; exactly where the smaller side of every example
-        has at most 12.
+        smaller side of an example (20 at most); by Bethe's approximation; or exactly where the
+        smaller side has at most 12, else by Bethe's approximation.
     remember : bool, default=False
         Start proximal questions from the answers to the last ones.
     executor : Executor
@@ -78,12 +79,7 @@ class Assignments(Structure):
         n, m = self.rows, self.columns
         needs_slack = partial or bool((n != m).any() or (n == 0).any())
         self._lay_out(int(needs_slack))
-        if sums not in ("auto", "exact", "bethe"):
-            raise ValueError(f"sums must be 'auto', 'exact' or 'bethe', got {sums!r}")
-        if sums == "auto":
-            small = np.minimum(n, m).max(initial=0) <= EXACT
-            sums = "exact" if small else "bethe"
-        self.sums = sums
+        self.exact = _sum_exactly(np.minimum(n, m), sums)
         self.remember = remember
         self.executor = executor
         self.allowed = np.ones(self.starts[-1], bool)
@@ -206,14 +202,11 @@ class Assignments(Structure):
     def take(self, rows: slice | np.ndarray) -> tuple[Assignments, slice | np.ndarray]:
         chosen = np.arange(self.n_examples)[rows]
         part = object.__new__(Assignments)
-        part.rows, part.columns, part.partial = (
-            self.rows[chosen],
-            self.columns[chosen],
-            self.partial,
-        )
+        part.rows, part.columns = self.rows[chosen], self.columns[chosen]
+        part.partial, part.exact = self.partial, self.exact[chosen]
         part._lay_out(self.slack)
         part.kind, part.width = self.kind[chosen], self.width
-        part.sums, part.remember, part.executor = self.sums, False, SERIAL
+        part.remember, part.executor = False, SERIAL
         where: slice | np.ndarray
         if isinstance(rows, slice) and len(chosen):
             where = slice(self.starts[chosen[0]], self.starts[chosen[-1] + 1])
@@ -325,39 +318,39 @@ class Assignments(Structure):
         The approximation is the maximum of a concave function (Vontobel 2013), so that it makes
         a route of its own with a gradient and a certificate.
         """
-        from concordant.kernels.permanent import bethe_rows, exact_rows
+        from concordant.kernels.permanent import sum_rows
 
-        sum_over = exact_rows if self.sums == "exact" else bethe_rows
-        scores, mu = self._closed(scores), np.empty(self.starts[-1])
+        closed, mu = self._closed(scores), np.empty(self.starts[-1])
         partition = np.empty(self.n_examples)
 
         def run(rows: slice) -> None:
-            sum_over(
-                scores, self.allowed, self.starts, self.rows, self.columns, self.slack, self.kind,
-                rows.start, rows.stop, mu, partition,
+            sum_rows(
+                closed, self.allowed, self.starts, self.rows, self.columns, self.slack, self.kind,
+                self.exact, rows.start, rows.stop, mu, partition,
             )  # fmt: skip
 
         self._map(run)
-        if self.sums == "bethe":
-            partition = self.dot(np.where(self.allowed, scores, 0.0), mu) + self.entropy(mu)
+        if not self.exact.all():
+            bethe = self.dot(scores, mu) + self._bethe_entropy(mu)
+            partition = np.where(self.exact, partition, bethe)
         return partition, mu
 
     def entropy(self, mu: np.ndarray) -> np.ndarray:
-        """Largest entropy of assignments with these marginals, or Bethe's approximation of it.
+        """Largest entropy of assignments with these marginals, or Bethe's approximation of it."""
+        out = self._bethe_entropy(mu)
+        for e in np.flatnonzero(self.exact):
+            out[e] = self._exact_entropy(int(e), mu)
+        return out
 
-        That of `Bethe <https://arxiv.org/abs/1107.4196>`_ counts each pair in its row and in its
-        column, less once alone; it is never above the exact one.
-        """
+    def _bethe_entropy(self, mu: np.ndarray) -> np.ndarray:
+        """Each pair counts in its row and in its column, less once alone: never above the exact."""
         from scipy.special import entr
 
         mu = np.clip(mu, 0.0, 1.0)
         out = entr(mu)
         pairs = self.places.pairs
         out[pairs] -= entr(1.0 - mu[pairs])
-        bethe = np.add.reduceat(out, self.starts[:-1])
-        if self.sums == "bethe":
-            return bethe
-        return np.array([self._exact_entropy(e, mu) for e in range(self.n_examples)])
+        return np.add.reduceat(out, self.starts[:-1])
 
     def _exact_entropy(self, e: int, mu: np.ndarray) -> float:
         """``min over scores of log-partition - <scores, mu>``, over the parts in use.
@@ -367,7 +360,7 @@ class Assignments(Structure):
         from scipy.optimize import minimize
 
         one, where = self.take(slice(e, e + 1))
-        mu = mu[where]
+        mu = np.clip(mu[where], 0.0, 1.0)
         used = (mu > 1e-12) & one.allowed
 
         def dual(free: np.ndarray) -> tuple[float, np.ndarray]:
@@ -451,6 +444,19 @@ class PairPrices(PartLoss):
         out = np.repeat(total, structure.row_sizes) - cost
         out[structure.places.columns] = 0.0
         return np.where(structure.allowed, out, 0.0)
+
+
+def _sum_exactly(smaller: np.ndarray, sums: str) -> np.ndarray:
+    """Which examples sum over assignments exactly, given the size of their smaller side."""
+    if sums not in ("auto", "exact", "bethe"):
+        raise ValueError(f"sums must be 'auto', 'exact' or 'bethe', got {sums!r}")
+    if sums == "exact" and (smaller > MOST).any():
+        e = int((smaller > MOST).argmax())
+        raise ValueError(
+            f"example {e} has {smaller[e]} rows and columns or more: sums='exact' takes {MOST} "
+            "at most; use 'auto' or 'bethe'"
+        )
+    return np.full(len(smaller), sums == "exact") | ((sums == "auto") & (smaller <= EXACT))
 
 
 def _ragged(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

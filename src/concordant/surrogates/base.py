@@ -67,6 +67,8 @@ class Surrogate(BaseEstimator):
     weighs: ClassVar[str] = "inside"
     #: `mu` is a mixture of answers (else the route has its own polytope).
     mixes_answers: ClassVar[bool] = True
+    #: Scores are of labels, which may have an order (else of questions of the route's own).
+    scores_labels: ClassVar[bool] = True
 
     def bind(self, structure: Structure, loss: Any) -> Route:
         """The route for this batch of answers under this loss."""

@@ -149,6 +149,7 @@ class CostOneVsOne(_Separate):
 
     name = "cost_one_vs_one"
     weighs = "example"
+    scores_labels = False
 
     def columns(self, n_classes: int) -> int:
         return max(n_classes * (n_classes - 1) // 2, 1)
@@ -204,6 +205,7 @@ class BinaryEncoded(_Questions):
     """
 
     name = "binary_encoded"
+    scores_labels = False
 
     def __init__(self, threshold: float = 0.5):
         self.threshold = threshold
