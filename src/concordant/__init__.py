@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         GraphLabeler,
         Matcher,
         OrdinalClassifier,
+        Sequence,
         SequenceLabeler,
     )
     from concordant.estimators.latent import LatentClassifier
@@ -69,6 +70,7 @@ __all__ = [
     "NadarayaWatson",
     "OrdinalClassifier",
     "Ranker",
+    "Sequence",
     "SequenceLabeler",
     "datasets",
     "features",
@@ -95,6 +97,7 @@ _NAMES = {
     "NadarayaWatson": "concordant.estimators.loss_trick",
     "OrdinalClassifier": "concordant.estimators",
     "Ranker": "concordant.estimators.ranker",
+    "Sequence": "concordant.estimators",
     "SequenceLabeler": "concordant.estimators",
     "load": "concordant.io",
     "save": "concordant.io",

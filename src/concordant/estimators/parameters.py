@@ -83,8 +83,9 @@ def check_node_parameters(given: Any) -> NodeParameters:
 
 def _check_training(given: Any) -> None:
     for name in ("fit_intercept", "warm_start", "verbose"):
-        if (name, getattr(given, name, False)) != ("fit_intercept", "auto"):  # sequences have it
-            check_flag(name, getattr(given, name, False))
+        value = getattr(given, name, False)
+        if not (value == "auto" and name in getattr(given, "_may_be_auto", ())):
+            check_flag(name, value)
     check_number("C", given.C, lambda v: 0 < v < np.inf, "finite and > 0")
     check_number("tol", given.tol, lambda v: 0 <= v < np.inf, "finite and >= 0")
     check_number("max_iter", given.max_iter, lambda v: v >= 1, ">= 1", integer=True)
@@ -102,7 +103,7 @@ def check_penalty(given: Any) -> Penalty:
     if ratio is None:
         check_number("l1_ratio", given.l1_ratio, lambda v: 0 <= v <= 1, "between 0 and 1")
         ratio = float(given.l1_ratio)
-    if ratio and given.kernel is not None and given.n_components is None:
+    if ratio and getattr(given, "kernel", None) is not None and given.n_components is None:
         raise ValueError(
             f"penalty={given.penalty!r} needs linear scores; a kernel is penalised by its own "
             "norm (use penalty='l2', or n_components=... for explicit features)"
