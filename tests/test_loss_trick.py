@@ -294,6 +294,13 @@ def test_any_number_of_threads_and_blocks_gives_the_same_bits(monkeypatch):
     assert np.array_equal(clone(model).set_params(n_jobs=3).fit(x, y).predict(new),
                           clone(model).fit(x, y).predict(new))  # fmt: skip
     assert np.allclose(model.predict(new), first)
+    from concordant.outputs import features
+
+    monkeypatch.setattr(features, "BLOCK", 60)
+    approximate = clone(model).set_params(n_components=10, random_state=0, loss="squared")
+    a = clone(approximate).fit(x, y)
+    b = clone(approximate).set_params(n_jobs=3).fit(x, y)
+    assert np.array_equal(a.coefficients_.matrix, b.coefficients_.matrix)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -25,7 +25,7 @@ from concordant.outputs.ridge import warn_if_indefinite
 #: From so many examples on, dense algebra uses the threads that BLAS would.
 LARGE = 2000
 #: Numbers in the largest table that prediction makes at a time.
-BLOCK = 1 << 23
+BLOCK = 1 << 21
 #: Fitted state whose names do not end in an underscore.
 PRIVATE = ("_kernel", "_rows", "_features", "_targets", "_weight", "_dtype", "_given")
 #: Named kernels that are positive semidefinite by a theorem; others are looked at.

@@ -11,6 +11,8 @@ from concordant.estimators.kernels import check_overflow
 from concordant.estimators.outputs import Examples
 from concordant.estimators.parameters import check_number
 from concordant.estimators.selection import CS, SelectingEstimator, best, constant, grid
+from concordant.estimators.training import one_blas_thread
+from concordant.executor import Executor
 from concordant.outputs import Decoder
 from concordant.outputs.features import (
     MOST_SUMMED,
@@ -131,7 +133,10 @@ class RidgeEstimator(SelectingEstimator):
                 self.dtype, self.tol, self.max_iter,
             )  # fmt: skip
         else:
-            sums = Sums(self._features, examples.x, examples.weight, targets, self.dtype)
+            with Executor(self.n_jobs) as executor, one_blas_thread():
+                sums = Sums(
+                    self._features, examples.x, examples.weight, targets, self.dtype, executor
+                )
             self.coefficients_ = sums.coefficients(self.C_)
         self.coefficients_ = Coefficients(self.coefficients_.matrix.astype(self.dtype))
 

@@ -18,14 +18,14 @@ STALLED = "no further descent"
 #: With intercepts a certificate costs about as much as a step, so one is asked for after this
 #: many steps, and then each time their number has grown by a fifth.
 FIRST_LOOK = 8
+#: So many examples a weight make a sum of kinks nearly smooth.
+MANY = 100
 #: Share of the first strength where the smoothing is by entropy.
 ENTROPIC = 0.07
 #: Weights up to which more pairs there cost nothing beside the marginals, and save steps.
 SMALL = 20_000
 #: Near the end of such a stage its objective proper is evaluated once in so many steps.
 VALUE_EVERY = 8
-#: So many examples a weight make a sum of kinks nearly smooth.
-MANY = 100
 
 
 class Lbfgs:
@@ -71,8 +71,7 @@ class Lbfgs:
                 self.memory = max(self.memory, 30)
         floor = 1e-3 * strength
         stalls = 0
-        many = objective.n_examples >= MANY * weights.at.size and not objective.entropic
-        if centre is None and many:
+        if centre is None and objective.n_examples >= MANY * weights.at.size:
             weights, stop = self._stage(objective, weights, 0.0, None, run)
             if stop:
                 return
