@@ -22,6 +22,7 @@ A walk through the library, from the inside out:
   compare with, and `Ranker` for orderings of items from graded preferences;
 - `LatentClassifier`: labels in, labels and places out; a `Bag` has the features of every place;
 - `concordant.metrics`: `mean_loss` and `make_scorer` for the same losses;
+- `concordant.report`: `compare`, every route and honest baselines under your loss, and its page;
 - `concordant.plots`: where the loss comes from, calibration, loss against coverage, convergence;
 - `save` and `load`: model files that hold data and no code;
 - `concordant.datasets`: small data sets, generators, and larger ones to fetch;
@@ -36,7 +37,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from concordant import datasets, features, io, losses, metrics, plots, surrogates
+    from concordant import datasets, features, io, losses, metrics, plots, report, surrogates
     from concordant.estimators import (
         Classifier,
         Graph,
@@ -79,11 +80,12 @@ __all__ = [
     "losses",
     "metrics",
     "plots",
+    "report",
     "save",
     "surrogates",
 ]
 
-_MODULES = ("datasets", "features", "io", "losses", "metrics", "plots", "surrogates")
+_MODULES = ("datasets", "features", "io", "losses", "metrics", "plots", "report", "surrogates")
 _NAMES = {
     "Bag": "concordant.latent.bags",
     "Classifier": "concordant.estimators",
