@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV
@@ -270,6 +271,23 @@ def test_features_come_near_the_exact_weights(given):
     model = cc.LossTrickPredictor(C=10.0, gamma=1.0, random_state=0,
                                   **{"n_components": 80, **given}).fit(x, y)  # fmt: skip
     assert np.abs(model.predict(x) - exact.predict(x)).max() < 0.1
+
+
+def test_random_features_take_sparse_inputs_too():
+    x, new, rng = sample()
+    y = rng.normal(size=40)
+    model = cc.LossTrickPredictor(C=3.0, gamma=0.5, n_components=30, approximation="fourier",
+                                  random_state=0)  # fmt: skip
+    dense = model.fit(x, y).predict(new)
+    assert np.allclose(model.fit(sp.csr_matrix(x), y).predict(sp.csr_matrix(new)), dense)
+
+
+def test_conjugate_gradients_that_stop_early_say_so():
+    x, _, rng = sample(200)
+    with pytest.warns(ConvergenceWarning, match="stopped .max_iter. after 1 passes"):
+        cc.LossTrickPredictor(C=1e3, gamma=0.5, n_components=40, solver="cg", max_iter=1).fit(
+            x, rng.normal(size=200)
+        )
 
 
 def test_single_precision_keeps_small_eigenvalues():

@@ -83,9 +83,8 @@ def check_node_parameters(given: Any) -> NodeParameters:
 
 def _check_training(given: Any) -> None:
     for name in ("fit_intercept", "warm_start", "verbose"):
-        value = getattr(given, name, False)
-        if not (value == "auto" and name in getattr(given, "_may_be_auto", ())):
-            check_flag(name, value)
+        if (name, getattr(given, name, False)) != ("fit_intercept", "auto"):  # sequences have it
+            check_flag(name, getattr(given, name, False))
     check_number("C", given.C, lambda v: 0 < v < np.inf, "finite and > 0")
     check_number("tol", given.tol, lambda v: 0 <= v < np.inf, "finite and >= 0")
     check_number("max_iter", given.max_iter, lambda v: v >= 1, ">= 1", integer=True)

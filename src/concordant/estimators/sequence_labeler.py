@@ -85,7 +85,6 @@ class SequenceLabeler(PairwiseLabeler):
     """
 
     _noun = "sequence"
-    _may_be_auto = ("fit_intercept",)
     _node_weights: Any
     fit_intercept: Any
     intercept_: np.ndarray
