@@ -211,8 +211,8 @@ def findings(fits: list[Fit], units: list[list[dict[str, Any]]]) -> list[str]:
             }[verdict]
             out.append(
                 f"{loss} loss{start or ', mean start'}: the dissimilarity method {words}: 1 − IoU "
-                f"{100 * ours.mean():.1f} % against {100 * theirs.mean():.1f} % (paired p = {p:.3f}, "
-                f"not corrected for several tests)."
+                f"{100 * ours.mean():.1f} % against {100 * theirs.mean():.1f} % (paired p = "
+                f"{p:.3f}, not corrected for several tests)."
             )
     rises = sum(row["rises"] for rows in units for row in rows if row["fit"][0] == "dissimilarity")
     return [*out, f"The dissimilarity objective rose in {rises} of its steps."]
