@@ -94,15 +94,18 @@ def run_ours(X: list[np.ndarray], y: list[np.ndarray], C: float) -> dict[str, An
     quiet_fit(model, X, y)
     seconds = time.perf_counter() - start
     return {
-        "seconds": seconds, "objective": model.objective_, "gap": model.gap_, "passes": model.n_iter_,
-    }  # fmt: skip
+        "seconds": seconds,
+        "objective": model.objective_,
+        "gap": model.gap_,
+        "passes": model.n_iter_,
+    }
 
 
 def measure(quick: bool) -> dict[str, Any]:
     X, y = words(0, 60 if quick else None)
     test = words(1, 60 if quick else None)
     C = 0.1
-    run_ours(X[:10], y[:10], C)  # compilation
+    run_ours(X, y, C)  # compilation
     out: dict[str, Any] = {"words": len(X), "letters": sum(map(len, y)), "C": C}
     out["ours"] = run_ours(X, y, C)
     model = cc.SequenceLabeler(surrogate="hinge", C=C, fit_intercept=False, tol=TOL)
@@ -112,9 +115,13 @@ def measure(quick: bool) -> dict[str, Any]:
     binary = compiled(folder)
     if binary is not None:
         write_words(X, y, folder / "words.txt")
-        limit = 10.0 if quick else 240.0
-        out["dlib"] = run_dlib(binary, folder / "words.txt", C * len(X), limit)
-        out["ours"] = min(out["ours"], run_ours(X, y, C), key=lambda run: run["seconds"])
+        limit = 10.0 if quick else 100.0
+        data = folder / "words.txt"
+        theirs = [run_dlib(binary, data, C * len(X), limit)]
+        ours = [out["ours"], run_ours(X, y, C)]
+        theirs.append(run_dlib(binary, data, C * len(X), limit))
+        out["dlib"] = min(theirs, key=lambda run: run["seconds"])
+        out["ours"] = min(ours, key=lambda run: run["seconds"])
     return out
 
 
@@ -147,7 +154,8 @@ BENCHMARK = Benchmark(
     "letters",
     "Structural SVM on letter images",
     "The same objective (dlib averages over words, so its C is ours times their number), no "
-    f"intercepts, until the own certified gap is {TOL:g} of the objective.",
+    f"intercepts, until the own certified gap is {TOL:g} of the objective; the better of "
+    "two runs each.",
     measure,
     tables,
 )

@@ -101,7 +101,32 @@ def consistency() -> str:
                 said = f"Not defined: {error}."
             lines.append(f"| `{name}` | {_cell(said)} |")
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join([*lines, *structured()])
+
+
+def structured() -> list[str]:
+    """What fitted models of structured answers say of their routes."""
+    X, y = cc.datasets.make_pairs(3, 3, random_state=0)
+    chains, labels = cc.datasets.make_chains(6, 3, random_state=0)
+    models = {
+        "One-to-one matchings, `Matcher`, Hamming loss": (
+            lambda route: cc.Matcher(surrogate=route, tol=1e-2), X, y,
+            ("adversarial", "log", "hinge"),
+        ),
+        "Sequences, `SequenceLabeler`, 0-1 loss of each position": (
+            lambda route: cc.SequenceLabeler(surrogate=route, tol=1e-2), chains, labels,
+            ("adversarial", "log", "hybrid", "hinge"),
+        ),
+    }  # fmt: skip
+    lines = []
+    for title, (make, x, target, routes) in models.items():
+        said = {route: make(route).fit(x, target) for route in routes}
+        if not all(hasattr(model, "consistency") for model in said.values()):
+            continue
+        lines += [f"## {title}", "", "| route | |", "|---|---|"]
+        lines += [f"| `{route}` | {_cell(model.consistency())} |" for route, model in said.items()]
+        lines.append("")
+    return lines
 
 
 def routes_for(loss: Any) -> dict[str, Any]:

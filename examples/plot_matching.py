@@ -18,14 +18,10 @@ print(f"right partners in new examples: {right:.0%}; weights {model.coef_.round(
 
 # %%
 # Confidence is a doubly stochastic matrix; rings mark the truth, crosses the answer.
-answer = model.predict(X[30:31])[0]
 fig, ax = plt.subplots(figsize=(4.6, 4.2), layout="constrained")
-image = ax.imshow(model.predict_marginals(X[30:31])[0], cmap="Blues", vmin=0, vmax=1)
-rows = np.arange(8)
-ax.plot(y[30], rows, "o", markersize=16, markerfacecolor="none", color="black", label="truth")
-ax.plot(answer, rows, "x", color="tab:red", label="answer")
+display = cc.plots.MatchingDisplay.from_estimator(model, X[30], y[30], ax=ax)
 ax.set_xlabel("second view")
 ax.set_ylabel("first view")
-fig.colorbar(image, label="confidence")
+fig.colorbar(display.image_, label="confidence")
 ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.12), ncols=2, frameon=False)
 plt.show()

@@ -20,11 +20,7 @@ print(f"right labels: {np.mean([a[0] == t for a, t in zip(answers, data.target[t
 
 fig, axes = plt.subplots(2, 4, figsize=(9, 4.8), layout="constrained")
 for ax, i in zip(axes.flat, range(200, 240)):
-    label, window = answers[i - 200]
-    ax.imshow(data.images[i], cmap="gray")
-    for choice, colour in ((data.latent[i], "tab:green"), (window, "tab:red")):
-        x1, y1, x2, y2 = data.bags[i].boxes[choice]
-        ax.add_patch(plt.Rectangle((x1, y1), x2 - x1, y2 - y1, fill=False, color=colour, lw=2))
-    ax.set_title(f"a {data.target[i]}, answered {label}")
-    ax.set_axis_off()
+    place = {"image": data.images[i], "truth": data.latent[i], "ax": ax}
+    cc.plots.PlaceDisplay.from_estimator(model, data.bags[i], **place)
+    ax.set_title(f"a {data.target[i]}, answered {answers[i - 200][0]}")
 plt.show()

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import concordant as cc
-from concordant.report import compare, write
+from concordant.report import compare, compare_sequences, write
 
 WIDTHS = (375, 1440)
 SCHEMES = ("light", "dark")
@@ -38,7 +38,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
-    """A usual report, and one of long names, many labels, missing values and markup."""
+    """A usual report; one of long names, many labels, missing values, markup; one of sequences."""
     folder = tmp_path_factory.mktemp("reports")
     rng = np.random.default_rng(0)
     X, y = cc.datasets.make_ordered(150, 4, 3, random_state=0)
@@ -52,16 +52,20 @@ def reports(tmp_path_factory):
     routes = ["log", "one_vs_rest"]
     hard = compare(X, labels, prices, **quick | {"routes": routes}, missing="impute")
     hard = replace(hard, question="Why? " * 40, source="x" * 300, loss_name="y" * 200)
+    chains, tags = cc.datasets.make_chains(15, 3, random_state=0)
+    words = [["Donaudampfschiff" * (1 + t) for t in range(len(y))] for y in tags]
+    sequences = compare_sequences(chains, tags, routes=["log"], C=[1.0], n_jobs=1, words=words)
     command = f"concordant compare {'z' * 300}.csv"
     return {
         "usual": write(usual, folder / "usual.html", command),
         "hard": write(hard, folder / "hard.html", command),
+        "sequences": write(sequences, folder / "sequences.html", command),
     }
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("name", ["usual", "hard"])
+@pytest.mark.parametrize("name", ["usual", "hard", "sequences"])
 def test_report_in_a_browser(browser, reports, name, scheme, width):
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     problems, requests = [], []

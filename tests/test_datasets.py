@@ -66,7 +66,7 @@ def test_vertebral_is_the_published_table():
 
 def test_webtags_are_sentences():
     web = cc.datasets.load_webtags()
-    assert len(web.words) == len(web.tags) == 400
+    assert len(web.words) == len(web.tags) == 383
     assert all(5 <= len(w) == len(t) <= 25 for w, t in zip(web.words, web.tags))
     assert {"NN", "VBZ", "DT", "."} < set(web.target_names.tolist())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -403,6 +404,15 @@ def test_width_is_reported_and_what_to_do_about_it() -> None:
 def test_conventions(route: str) -> None:
     X, y = many_graphs(8)
     check_structured_estimator(cc.GraphLabeler(surrogate=route, tol=1e-2), X, y)
+
+
+def test_files_keep_the_model(tmp_path: Path) -> None:
+    X, y = many_graphs(8)
+    for route in ("log", "hinge"):
+        model = cc.GraphLabeler(surrogate=route, tol=1e-2, forbidden=[("a", "d")]).fit(X, y)
+        cc.save(model, tmp_path / "graph.model")
+        again = cc.load(tmp_path / "graph.model")
+        assert all(np.array_equal(a, b) for a, b in zip(again.predict(X), model.predict(X)))
 
 
 def test_threads_change_nothing() -> None:

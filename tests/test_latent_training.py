@@ -93,7 +93,7 @@ def test_a_dual_point_is_a_warm_start():
     rng = np.random.default_rng(3)
     convex = margin_problem("zero_one", rng, n=20, d=8)
     cold = solved(convex, "frank_wolfe")
-    warm = Run(1e-6, 100, floor=1e-12)
+    warm = Run(2e-6, 100, floor=1e-12)
     FrankWolfe(cold.mu.copy()).run(convex, None, warm, rng)
     assert warm.n_iter == 1 < cold.n_iter
 

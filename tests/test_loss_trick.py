@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV
@@ -272,6 +273,34 @@ def test_features_come_near_the_exact_weights(given):
     assert np.abs(model.predict(x) - exact.predict(x)).max() < 0.1
 
 
+def test_random_features_take_sparse_inputs_too():
+    x, new, rng = sample()
+    y = rng.normal(size=40)
+    model = cc.LossTrickPredictor(C=3.0, gamma=0.5, n_components=30, approximation="fourier",
+                                  random_state=0)  # fmt: skip
+    dense = model.fit(x, y).predict(new)
+    assert np.allclose(model.fit(sp.csr_matrix(x), y).predict(sp.csr_matrix(new)), dense)
+
+
+def test_conjugate_gradients_that_stop_early_say_so():
+    x, _, rng = sample(200)
+    with pytest.warns(ConvergenceWarning, match="stopped .max_iter. after 1 passes"):
+        cc.LossTrickPredictor(C=1e3, gamma=0.5, n_components=40, solver="cg", max_iter=1).fit(
+            x, rng.normal(size=200)
+        )
+
+
+def test_single_precision_keeps_small_eigenvalues():
+    """Sums over many rows in single precision would not: they were off by 0.05 here."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(20_000, 10))
+    y = np.sin(x[:, 0] * 2.0) + 0.1 * rng.normal(size=20_000)
+    model = cc.LossTrickPredictor(C=1e4, gamma=0.05, n_components=200, random_state=0)
+    double = model.fit(x, y).predict(x[:500])
+    single = model.set_params(dtype="float32").fit(x, y).predict(x[:500])
+    assert np.sqrt(np.mean((double - single) ** 2)) < 0.02
+
+
 def test_any_number_of_threads_and_blocks_gives_the_same_bits(monkeypatch):
     x, new, rng = sample()
     y = rng.normal(size=40)
@@ -283,6 +312,13 @@ def test_any_number_of_threads_and_blocks_gives_the_same_bits(monkeypatch):
     assert np.array_equal(clone(model).set_params(n_jobs=3).fit(x, y).predict(new),
                           clone(model).fit(x, y).predict(new))  # fmt: skip
     assert np.allclose(model.predict(new), first)
+    from concordant.outputs import features
+
+    monkeypatch.setattr(features, "BLOCK", 60)
+    approximate = clone(model).set_params(n_components=10, random_state=0, loss="squared")
+    a = clone(approximate).fit(x, y)
+    b = clone(approximate).set_params(n_jobs=3).fit(x, y)
+    assert np.array_equal(a.coefficients_.matrix, b.coefficients_.matrix)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

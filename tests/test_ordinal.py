@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import concordant as cc
 from concordant.losses import find_loss
+from concordant.penalty import Penalty
 from concordant.scorers import KernelScorer, LinearScorer, ThresholdScorer
 from concordant.surrogates import ORDERED, AllThreshold, ImmediateThreshold, Reduction
 from tests.reference_training import thresholded_optimum
@@ -119,6 +120,32 @@ def test_working_sets_certify_thresholds():
     found = fit(clone(model).set_params(solver="working_set"), X, y)
     whole = fit(clone(model).set_params(solver="dual"), X, y)
     assert found.objective_ == pytest.approx(whole.objective_, rel=2e-4)
+
+
+@pytest.mark.parametrize("name", ["adversarial", "hinge", "all_threshold hinge"])
+def test_many_examples_begin_without_smoothing(name):
+    """Against steps of the dual, which never smooth."""
+    X, y = problem(22, n=900)  # more than a hundred examples a weight
+    model = cc.OrdinalClassifier(surrogate=ROUTES[name], tol=1e-5, max_iter=5000)
+    found = fit(clone(model).set_params(solver="lbfgs"), X, y)
+    other = fit(clone(model).set_params(solver="dual"), X, y)
+    assert found.objective_ == pytest.approx(other.objective_, rel=2e-5)
+    assert found.objective_ - found.gap_ <= other.objective_
+
+
+def test_stiff_kernels_take_a_primal_method():
+    from concordant.solvers import Lbfgs, WorkingSet, find_solver
+
+    class Problem:
+        penalty, smooth, ridge, has_intercept = Penalty(), False, True, True
+        scorer = KernelScorer(np.eye(3), K, True)
+        stiffness = 1.0
+
+    assert isinstance(find_solver("auto", Problem()), WorkingSet)
+    Problem.stiffness = 1000.0
+    assert isinstance(find_solver("auto", Problem()), Lbfgs)
+    Problem.has_intercept = False
+    assert isinstance(find_solver("auto", Problem()), WorkingSet)
 
 
 @pytest.mark.parametrize("free", [True, False])

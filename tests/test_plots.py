@@ -163,6 +163,10 @@ def test_displays_draw_on_axes_of_ones_own_and_give_them_back(name, models):
             display = kind(["a"], [1.0], [(0.5, 1.5)]).plot(ax)
         case "SurfaceDisplay":
             display = kind.from_surrogate("log", at=5, ax=ax)
+        case "MatchingDisplay":
+            display = kind([[0.7, 0.3], [0.3, 0.7]], [0, -1], [1, 0]).plot(ax)
+        case "PlaceDisplay":
+            display = kind([[0, 0, 4, 4], [2, 2, 6, 6]], "a", 1, truth=0).plot(ax)
         case "ConvergenceDisplay":
             display = kind.from_estimator(models["log"], ax=ax, color="red")
         case _:
@@ -170,6 +174,30 @@ def test_displays_draw_on_axes_of_ones_own_and_give_them_back(name, models):
     assert display.ax_ is ax
     assert display.figure_ is ax.figure
     assert display.plot().ax_ is not ax
+
+
+@pytest.mark.parametrize("route", ["adversarial", "hinge"])
+def test_matching_shows_confidence_answer_and_truth(route):
+    pairs, partners = cc.datasets.make_pairs(6, 3, random_state=0)
+    model = cc.Matcher(surrogate=route, tol=1e-2).fit(pairs, partners)
+    display = plots.MatchingDisplay.from_estimator(model, pairs[0], partners[0])
+    np.testing.assert_allclose(display.confidence.sum(axis=1), 1.0, atol=1e-3)
+    truth, answer = display.ax_.lines
+    assert truth.get_xdata().tolist() == partners[0].tolist()
+    assert answer.get_xdata().tolist() == model.predict(pairs[:1])[0].tolist()
+
+
+def test_place_draws_the_box_that_was_answered():
+    bags = [cc.Bag(np.eye(2)[[i % 2, 1 - i % 2]], [[0, 0, 1, 1], [2, 2, 5, 4]]) for i in range(6)]
+    model = cc.LatentClassifier(random_state=0).fit(bags, [0, 1] * 3)
+    display = plots.PlaceDisplay.from_estimator(model, bags[0], truth=0)
+    label, choice = model.predict_latent(bags[:1])[0]
+    true, answered = display.ax_.patches
+    assert true.get_bbox().extents.tolist() == [0, 0, 1, 1]
+    assert answered.get_bbox().extents.tolist() == bags[0].boxes[choice].tolist()
+    assert display.ax_.get_title() == str(label)
+    with pytest.raises(ValueError, match="no boxes"):
+        plots.PlaceDisplay.from_estimator(model, cc.Bag(np.eye(2)))
 
 
 def test_predictions_that_do_not_pair_up_are_refused():

@@ -150,6 +150,8 @@ def report(content: Content, options: Options) -> Report:
     rows.append(["by mean rating", "", trials.mean([t["loss"]["mean rating"] for t in done])])
     ours = {name: np.mean([t["loss"][name] for t in done]) for name in METHODS}
     best = min(ours, key=lambda name: ours[name])
+    alike = float(np.mean([t["loss"]["mean rating"] for t in done]))
+    than = "less" if alike < ours[best] else "more"
     return Report(
         "Ranking movies (Ciliberto et al., Table 1)",
         options.command,
@@ -165,7 +167,8 @@ def report(content: Content, options: Options) -> Report:
         [
             f"Best here: {METHODS[best][0]}. Values depend on features and on the split of a "
             "user's ratings, neither of which the paper gives, so only the order of the methods "
-            "can be compared."
+            "can be compared.",
+            f"One order for everybody, by mean rating, costs {alike:.3f}, {than} than the best.",
         ],
         [figure(content, options)],
     )

@@ -42,7 +42,7 @@ class Size(NamedTuple):
     max_iter: int
 
 
-FULL = Size(400, 200, 1000, 3, (0.03, 0.1, 0.3), 3e-2, 100)
+FULL = Size(150, 100, 500, 2, (0.1, 0.3), 5e-2, 60)
 QUICK = Size(30, 20, 30, 1, (0.1,), 1e-1, 20)
 
 

@@ -22,6 +22,7 @@ A walk through the library, from the inside out:
   compare with, and `Ranker` for orderings of items from graded preferences;
 - `LatentClassifier`: labels in, labels and places out; a `Bag` has the features of every place;
 - `concordant.metrics`: `mean_loss` and `make_scorer` for the same losses;
+- `concordant.report`: `compare`, every route and honest baselines under your loss, and its page;
 - `concordant.plots`: where the loss comes from, calibration, loss against coverage, convergence;
 - `save` and `load`: model files that hold data and no code;
 - `concordant.datasets`: small data sets, generators, and larger ones to fetch;
@@ -36,13 +37,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from concordant import datasets, features, io, losses, metrics, plots, surrogates
+    from concordant import datasets, features, io, losses, metrics, plots, report, surrogates
     from concordant.estimators import (
         Classifier,
         Graph,
         GraphLabeler,
         Matcher,
         OrdinalClassifier,
+        Sequence,
         SequenceLabeler,
     )
     from concordant.estimators.latent import LatentClassifier
@@ -69,6 +71,7 @@ __all__ = [
     "NadarayaWatson",
     "OrdinalClassifier",
     "Ranker",
+    "Sequence",
     "SequenceLabeler",
     "datasets",
     "features",
@@ -77,11 +80,12 @@ __all__ = [
     "losses",
     "metrics",
     "plots",
+    "report",
     "save",
     "surrogates",
 ]
 
-_MODULES = ("datasets", "features", "io", "losses", "metrics", "plots", "surrogates")
+_MODULES = ("datasets", "features", "io", "losses", "metrics", "plots", "report", "surrogates")
 _NAMES = {
     "Bag": "concordant.latent.bags",
     "Classifier": "concordant.estimators",
@@ -95,6 +99,7 @@ _NAMES = {
     "NadarayaWatson": "concordant.estimators.loss_trick",
     "OrdinalClassifier": "concordant.estimators",
     "Ranker": "concordant.estimators.ranker",
+    "Sequence": "concordant.estimators",
     "SequenceLabeler": "concordant.estimators",
     "load": "concordant.io",
     "save": "concordant.io",

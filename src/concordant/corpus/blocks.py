@@ -122,7 +122,7 @@ def certify(objective: CorpusObjective, state: BlockState) -> tuple[np.ndarray, 
     """The state's weights freed of rounding drift, primal value there, dual value at its point."""
     from concordant.corpus.objective import DualPoint
 
-    state.weights = weights = dual_weights(objective, state)
+    state.weights = weights = dual_weights(objective, state.weights, state.mu, state.tables)
     if state.p is None:
         value = hinge_value(objective, weights)
     else:
@@ -135,11 +135,13 @@ def certify(objective: CorpusObjective, state: BlockState) -> tuple[np.ndarray, 
     return weights, primal, dual
 
 
-def dual_weights(objective: CorpusObjective, state: BlockState) -> np.ndarray:
-    """The weights of the state's dual point, from the point itself."""
+def dual_weights(
+    objective: CorpusObjective, weights: np.ndarray, mu: np.ndarray, tables: np.ndarray
+) -> np.ndarray:
+    """The weights of a dual point, from the point itself."""
     from concordant.kernels.tokens import add_gradient
 
-    arrays, offsets = objective.arrays(state.weights)[:5], objective.features.offsets
+    arrays, offsets = objective.arrays(weights)[:5], objective.features.offsets
 
     def run(part: tuple[int, int]) -> np.ndarray:
         out = objective.start()
@@ -147,11 +149,11 @@ def dual_weights(objective: CorpusObjective, state: BlockState) -> np.ndarray:
         for first in range(*part, 256):  # a few sentences at a time: the residual is dense
             last = min(first + 256, part[1])
             tokens = slice(offsets[first], offsets[last])
-            c = np.repeat(objective.weight[first:last], objective.features.lengths[first:last])
-            residual = -c[:, None] * state.mu[tokens]
+            c = np.repeat(objective.mass[first:last], objective.features.lengths[first:last])
+            residual = -c[:, None] * mu[tokens]
             add_gradient(*arrays, residual, tokens.start, tokens.stop, node)
             free += residual.sum(axis=0)
-            pairs -= np.tensordot(objective.weight[first:last], state.tables[first:last], 1)
+            pairs -= np.tensordot(objective.mass[first:last], tables[first:last], 1)
         return out
 
     done = objective.executor.map(run, objective.parts)

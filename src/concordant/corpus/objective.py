@@ -85,6 +85,8 @@ class CorpusObjective:
         self.log_weight = (
             np.add.reduceat(self.node_weight, features.offsets[:-1]) / features.lengths
         )
+        #: The part of each sentence's weight that is a free mixture of answers.
+        self.mass = self.weight * (model.alpha * self.log_weight + 1.0 - model.alpha)
         self.penalty, self.executor = penalty or Penalty(), executor
         self.n_examples = n
         self.smooth = model.alpha == 1.0
@@ -318,7 +320,7 @@ class CorpusObjective:
 
     def _balance(self, point: DualPoint) -> DualPoint:
         """A point near this one whose labels add up to the answers'."""
-        c = np.repeat(self.weight * self._mass(), self.features.lengths)
+        c = np.repeat(self.mass, self.features.lengths)
         want = self.free(self.gold)
         surplus = -self.free(point.weights)
         ratio = float(np.max(surplus / np.maximum(want, 1e-300), initial=0.0))
@@ -333,10 +335,6 @@ class CorpusObjective:
         weights = (1.0 - t) * point.weights + t * other
         return DualPoint((1.0 - t) * point.gain, weights)
 
-    def _mass(self) -> np.ndarray:
-        """The share of each sentence's answer that is a free mixture."""
-        return self.model.alpha * self.log_weight + 1.0 - self.model.alpha
-
     def relabelled(self, odds: np.ndarray) -> np.ndarray:
         """Features of the answers, every label changed at random by these odds. (Unknown labels,
         where `gold` is not made here, count as the first: any labelling will do for a repair.)"""
@@ -345,7 +343,7 @@ class CorpusObjective:
         out = self.start()
         node, pairs, free = self.layout.split(out)
         f, layout, offsets = self.features, self.layout, self.features.offsets
-        mass = self.weight * self._mass()
+        mass = self.mass
         for first in range(0, self.n_examples, 1024):  # the labels of all would take memory
             last = min(first + 1024, self.n_examples)
             start, stop = offsets[first], offsets[last]
@@ -408,5 +406,25 @@ class CorpusObjective:
     def block_bounds(self, state: Any) -> tuple[np.ndarray, float, float]:
         """The state's weights, the primal value there, and the dual value at its point."""
         from concordant.corpus.blocks import certify
+
+        return certify(self, state)
+
+    # Exponentiated gradients on the dual: see `concordant.corpus.gibbs`.
+
+    def gibbs_start(self) -> Any:
+        """A dual point near the true answers."""
+        from concordant.corpus.gibbs import start
+
+        return start(self)
+
+    def gibbs_pass(self, state: Any, order: np.ndarray) -> None:
+        """One step for each of these sentences."""
+        from concordant.corpus.gibbs import gibbs_pass
+
+        gibbs_pass(self, state, order)
+
+    def gibbs_bounds(self, state: Any) -> tuple[float, float]:
+        """Primal value at the state's weights and dual value at its point."""
+        from concordant.corpus.gibbs import certify
 
         return certify(self, state)

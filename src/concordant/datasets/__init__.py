@@ -55,7 +55,7 @@ Licence: CC BY 4.0 (Creative Commons Attribution 4.0 International).
 
 _WEBTAGS = """Part-of-speech tags of English from the web.
 
-400 sentences of 5 to 25 tokens, each token with its Penn tag.
+383 sentences of reviews, of 5 to 25 tokens, each token with its Penn tag.
 
 Source: English Web Treebank; words from Universal Dependencies, UD_English-EWT (N. Silveira et al.,
 A Gold Standard Dependency Corpus for English, LREC 2014), tags from the PropBank release.
@@ -128,7 +128,7 @@ def load_vertebral(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 
 
 def load_webtags() -> Bunch:
-    """400 English sentences from the web with part-of-speech tags (English Web Treebank).
+    """383 English sentences of reviews with part-of-speech tags (English Web Treebank).
 
     Returns
     -------
@@ -141,7 +141,7 @@ def load_webtags() -> Bunch:
     >>> import concordant as cc
     >>> web = cc.datasets.load_webtags()
     >>> len(web.words), len(web.words[0]) == len(web.tags[0])
-    (400, True)
+    (383, True)
     """
     first, rest = _read("webtags.txt.gz", separator="\t")
     sentences = [[first]]

@@ -102,7 +102,7 @@ def check_penalty(given: Any) -> Penalty:
     if ratio is None:
         check_number("l1_ratio", given.l1_ratio, lambda v: 0 <= v <= 1, "between 0 and 1")
         ratio = float(given.l1_ratio)
-    if ratio and given.kernel is not None and given.n_components is None:
+    if ratio and getattr(given, "kernel", None) is not None and given.n_components is None:
         raise ValueError(
             f"penalty={given.penalty!r} needs linear scores; a kernel is penalised by its own "
             "norm (use penalty='l2', or n_components=... for explicit features)"

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from concordant.estimators.kernels import check_overflow
 from concordant.estimators.outputs import Examples
 from concordant.estimators.parameters import check_number
 from concordant.estimators.selection import CS, SelectingEstimator, best, constant, grid
+from concordant.estimators.training import one_blas_thread
+from concordant.executor import Executor
 from concordant.outputs import Decoder
 from concordant.outputs.features import (
     MOST_SUMMED,
     CentreFeatures,
     Fourier,
-    Gaussian,
     Sums,
     conjugate_gradients,
     leverage_centres,
@@ -130,8 +133,18 @@ class RidgeEstimator(SelectingEstimator):
                 self._features, examples.x, examples.weight, targets, self.C_, sample,
                 self.dtype, self.tol, self.max_iter,
             )  # fmt: skip
+            if self.residual_ > self.tol:
+                warnings.warn(
+                    f"stopped (max_iter) after {self.n_iter_} passes with a relative residual of "
+                    f"{self.residual_:.3g}; raise max_iter or tol",
+                    ConvergenceWarning,
+                    stacklevel=5,
+                )
         else:
-            sums = Sums(self._features, examples.x, examples.weight, targets, self.dtype)
+            with Executor(self.n_jobs) as executor, one_blas_thread():
+                sums = Sums(
+                    self._features, examples.x, examples.weight, targets, self.dtype, executor
+                )
             self.coefficients_ = sums.coefficients(self.C_)
         self.coefficients_ = Coefficients(self.coefficients_.matrix.astype(self.dtype))
 
@@ -142,10 +155,11 @@ class RidgeEstimator(SelectingEstimator):
         n = examples.x.shape[0]
         count = min(int(self.n_components or n), n)
         rng = np.random.default_rng(seed)
-        if isinstance(kernel, Gaussian) and self.approximation == "fourier":
+        width = constant(kernel)
+        if self.approximation == "fourier" and width is not None:
             n_features = examples.x.shape[1]
             features: Any = Fourier(
-                kernel.gamma, n_features, int(self.n_components or 1), seed, self.dtype
+                width, n_features, int(self.n_components or 1), seed, self.dtype
             )
             return features, np.sort(rng.permutation(n)[:count])
         if self.centres == "leverage":

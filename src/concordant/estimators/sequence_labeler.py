@@ -50,9 +50,9 @@ class SequenceLabeler(PairwiseLabeler):
     fit_intercept : bool or "auto", default="auto"
         An unpenalised score of each label. "auto" fits it with numeric features only.
     solver : str, default="auto"
-        "lbfgs", "fista" (for a lasso), "block_frank_wolfe" (hinge and adversarial, without
-        intercepts), for comparison "perceptron", "passive_aggressive", "sgd", "pegasos",
-        "adagrad", "adam".
+        "lbfgs", "fista" (for a lasso), "block_frank_wolfe" (hinge and adversarial) and
+        "exponentiated_gradient" (log), both without intercepts; for comparison "perceptron",
+        "passive_aggressive", "sgd", "pegasos", "adagrad", "adam".
     max_iter, tol, random_state, n_jobs, warm_start, verbose
         As in `Classifier`; `tol` is the relative gap at which to stop.
 
@@ -245,6 +245,12 @@ class SequenceLabeler(PairwiseLabeler):
             raise ValueError(
                 "solver='block_frank_wolfe' is for the hinge and adversarial routes with "
                 "penalty='l2' and fit_intercept=False"
+            )
+        gibbs = name == "exponentiated_gradient"
+        if gibbs and (model.alpha < 1.0 or objective.has_intercept or not objective.ridge):
+            raise ValueError(
+                "solver='exponentiated_gradient' is for the log route with penalty='l2' and "
+                "fit_intercept=False"
             )
         if name in ("lbfgs", "fista") and model.adversarial:
             raise ValueError(f"solver={name!r} does not train the adversarial route here")

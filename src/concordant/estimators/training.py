@@ -96,7 +96,7 @@ def run_solver(
 
 
 def _no_certificate(given: Any, error: BrokenCertificate) -> ValueError:
-    if given.kernel is not None:
+    if getattr(given, "kernel", None) is not None:
         return ValueError(f"the kernel is not positive semidefinite: {error}")
     return ValueError(f"training loses its precision ({error}); scale the features or the weights")
 

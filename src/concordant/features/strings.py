@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+_PLAIN = {str}
+
 
 def encode_tokens(
     sequences: Iterable[Sequence[Any]], vocabulary: dict[str, int], grow: bool = False
@@ -64,10 +66,9 @@ def encode_tokens(
             if grow:
                 places = [add(name, len(vocabulary)) for name in names]
             else:
-                places = [vocabulary.get(name, -1) for name in names]
                 if own is not None:
-                    own = [v for v, place in zip(own, places) if place >= 0]
-                places = [place for place in places if place >= 0]
+                    own = [v for v, name in zip(own, names) if name in vocabulary]
+                places = [vocabulary[name] for name in names if name in vocabulary]
             if own is not None and values is None and any(v != 1.0 for v in own):
                 values = array("d", [1.0]) * len(indices)
             if values is not None:
@@ -96,9 +97,10 @@ def _strings(token: Any, i: int, t: int) -> Sequence[str]:
             f"sequence {i}, token {t} must be a dictionary or a list of strings, got {token!r}"
         )
     names = token if isinstance(token, (list, tuple)) else list(token)
-    for name in names:
-        if type(name) is not str and not isinstance(name, str):
-            raise TypeError(f"sequence {i}, token {t}: feature {name!r} is not a string")
+    if set(map(type, names)) - _PLAIN:  # the quick way to see that all are strings
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError(f"sequence {i}, token {t}: feature {name!r} is not a string")
     return names
 
 

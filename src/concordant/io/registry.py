@@ -67,7 +67,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "concordant.losses.outputs": ("OfLabels",),
     "concordant.losses.reals": ("AbsoluteError", "Pieces", "SquaredError"),
     "concordant.outputs.candidates": ("Candidates", "Labels"),
-    "concordant.outputs.features": ("Fourier", "Gaussian", "Sums"),
+    "concordant.outputs.features": ("CentreFeatures", "Fourier", "Gaussian", "Sums"),
     "concordant.outputs.histograms": (
         "FlooredMass",
         "SimplexDescent",
@@ -77,6 +77,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
     "concordant.outputs.induced": ("Circle", "PreImage", "Sphere", "UnweightedPreImage"),
     "concordant.outputs.orderings": ("Assignment", "Borda", "Preferences", "Tournament"),
+    "concordant.outputs.products": ("ProductKernel",),
     "concordant.outputs.reals": ("Knots", "Margins", "Means", "Search"),
     "concordant.outputs.ridge": ("Coefficients", "Spectrum"),
     "concordant.outputs.sets": ("Entries", "Sets", "SizedSets"),
@@ -117,27 +118,19 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
 }
 
-#: key -> module and class, where two classes have one name.
-_OTHERS: dict[str, tuple[str, str]] = {
-    "FeatureNystroem": ("concordant.outputs.features", "Nystroem"),
-}
-
-KEYS: dict[str, tuple[str, str]] = {
-    name: (module, name) for module, names in _MODULES.items() for name in names
-} | _OTHERS
+KEYS: dict[str, str] = {name: module for module, names in _MODULES.items() for name in names}
 
 
 @cache
 def class_of(key: str) -> type:
     """The class of this key; KeyError if there is none."""
-    module, name = KEYS[key]
-    return getattr(importlib.import_module(module), name)
+    return getattr(importlib.import_module(KEYS[key]), key)
 
 
 def key_of(kind: type) -> str | None:
     """The key of exactly this class, subclasses excluded; None if it has none."""
-    keys = (key for key, (_, name) in KEYS.items() if name == kind.__name__)
-    return next((key for key in keys if class_of(key) is kind), None)
+    key = kind.__name__
+    return key if key in KEYS and class_of(key) is kind else None
 
 
 def trusted_types() -> list[str]:

@@ -7,8 +7,8 @@ of answering (y, h) when (y', h') is the truth is
 
 and `kind` says what D is: nothing, 1 - [h = h'], 1 - IoU of two boxes, or a table a bag. The IoU
 is computed where it is needed: stored, it would take m² numbers a bag, and beyond the cache it
-would be no faster to read. The last kind is a full table over (label, choice) pairs, label-major, which replaces
-the whole bracket.
+would be no faster to read. The last kind is a full table over (label, choice) pairs, label-major,
+which replaces the whole bracket.
 
 `geometry` has five rows (x1, y1, x2, y2, area), so that the inner loops use vector registers;
 bag i's table starts at ``start[i]`` of the flat `table`.

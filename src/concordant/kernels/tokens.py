@@ -26,6 +26,9 @@ from concordant.kernels.chains import (
 )
 from concordant.kernels.vector import kernel
 
+#: A step of `gibbs_steps` that is refused at this rate is tried again at the next visit.
+SMALLEST_RATE = 0.05
+
 
 @kernel
 def add_scores(indptr, indices, values, begin, labels, weights, start, stop, out):
@@ -339,8 +342,8 @@ def block_steps(
 @kernel
 def online_steps(
     indptr, indices, values, begin, labels, weights, transitions, intercept, offsets, order, codes,
-    weight, node_weight, costs, rule, fit_intercept, seen, total, total_transitions, total_intercept, moved,
-    touched, amounts,
+    weight, node_weight, costs, rule, fit_intercept, seen, total, total_transitions,
+    total_intercept, moved, touched, amounts,
 ):  # fmt: skip
     """A pass of the perceptron (rule 0) or of passive-aggressive updates (rule 1).
 
@@ -408,3 +411,86 @@ def online_steps(
                     transitions[a, b] += step * pair_change[a, b]
                     total_transitions[a, b] += step * seen * pair_change[a, b]
     return seen
+
+
+@kernel
+def gibbs_steps(
+    indptr, indices, values, begin, labels, weights, transitions, intercept, offsets, order, weight,
+    theta, theta_tables, mu, mu_tables, entropy, rates, moved, touched, amounts,
+):  # fmt: skip
+    """One exponentiated gradient step on the dual of the log route for each of these sentences.
+
+    A sentence's point `mu` is kept with the scores `theta` that have it as their marginals. The
+    dual's gradient there is ``scores - theta``, so the step is ``theta += rate (scores - theta)``:
+    with rate 1 the marginals of the present weights. It is taken if the dual gains,
+
+        entropy' - entropy + <scores, mu' - mu> - c/2 |features' (mu' - mu)|**2 >= 0,
+
+    and then the sentence's rate grows, else it is halved. There must be no intercepts.
+    """
+    k, longest = transitions.shape[0], 0
+    for i in range(offsets.shape[0] - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    scores, fresh, change = np.empty((longest, k)), np.empty((longest, k)), np.empty((longest, k))
+    fresh_table, pair, kept = np.empty((k, k)), np.empty((k, k)), np.empty((2, k, k))
+    table, flipped = np.zeros((k, k)), np.zeros((k, k))
+    work, small = np.empty((2, longest, k)), np.empty((3, k))
+    norm, go = np.empty(longest), np.empty((longest, k, k))
+    for example in order:
+        start, stop, c = offsets[example], offsets[example + 1], weight[example]
+        length, rate = stop - start, rates[example]
+        if c == 0.0:
+            continue
+        sentence_scores(
+            indptr, indices, values, begin, labels, weights, intercept, start, stop, scores
+        )
+        for t in range(length):
+            for j in range(k):
+                old = theta[start + t, j]
+                fresh[t, j] = old + rate * (scores[t, j] - old)
+        for a in range(k):
+            for b in range(k):
+                old = theta_tables[example, a, b]
+                apart = transitions[a, b] - old  # a forbidden one scores minus infinity in both
+                fresh_table[a, b] = old + rate * apart if np.isfinite(old) else old
+        spread_, top = prepare_table(fresh_table, table, flipped)
+        kept[:] = 0.0
+        partition = chain_marginals(
+            fresh, length, fresh_table.reshape(1, k, k), spread_, top, table, flipped, work, small,
+            norm, go, kept,
+        )  # fmt: skip
+        new_entropy = partition - _attained(fresh, length, fresh_table, table, work[0], kept)
+        gain, square = new_entropy - entropy[example], 0.0
+        for t in range(length):
+            for j in range(k):
+                change[t, j] = work[0, t, j] - mu[start + t, j]
+                gain += scores[t, j] * change[t, j]
+        number = collect(
+            indptr, indices, values, begin, labels, change, start, stop, moved, touched, amounts
+        )
+        for at in range(number):
+            square += amounts[at] ** 2
+        for a in range(k):
+            for b in range(k):
+                pair[a, b] = kept[0, a, b] * table[a, b] + kept[1, a, b]
+                by = pair[a, b] - mu_tables[example, a, b]
+                square += by * by
+                if by != 0.0:
+                    gain += transitions[a, b] * by
+        if gain - 0.5 * c * square < 0.0:
+            rates[example] = max(0.5 * rate, SMALLEST_RATE)
+            continue
+        rates[example] = min(1.0, 1.5 * rate)
+        entropy[example] = new_entropy
+        spread(-c, weights, touched, amounts, number)
+        for t in range(length):
+            for j in range(k):
+                mu[start + t, j] = work[0, t, j]
+                theta[start + t, j] = fresh[t, j]
+        for a in range(k):
+            for b in range(k):
+                by = pair[a, b] - mu_tables[example, a, b]
+                if by != 0.0:
+                    transitions[a, b] -= c * by
+                mu_tables[example, a, b] = pair[a, b]
+                theta_tables[example, a, b] = fresh_table[a, b]

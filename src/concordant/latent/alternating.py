@@ -83,6 +83,7 @@ class Descent:
         self.weights = np.zeros((k, d))
         self.scores = np.zeros(examples.structure.shape)
         self.mu: np.ndarray | None = None
+        self.settled = True
         self.set_distribution(examples.uniform())
 
     @property
@@ -104,42 +105,46 @@ class Descent:
         reached[known] = own[structure.offsets[known] + self.examples.known[known]]
         return structure.largest((scores + expected).max(axis=1)) - reached
 
-    def value(self) -> float:
-        """``1/2 |w|^2 + sum_i C_i xi_i``."""
-        ridge = 0.5 * np.vdot(self.weights, self.weights)
-        return float(ridge + self.examples.weight @ self.slack(self.scores, self.expected))
+    def value(
+        self,
+        weights: np.ndarray | None = None,
+        scores: np.ndarray | None = None,
+        importance: np.ndarray | None = None,
+    ) -> float:
+        """``1/2 |w|^2 + sum_i C_i xi_i``, here or at other weights or C_i."""
+        weights = self.weights if weights is None else weights
+        scores = self.scores if scores is None else scores
+        importance = self.examples.weight if importance is None else importance
+        ridge = 0.5 * np.vdot(weights, weights)
+        return float(ridge + importance @ self.slack(scores, self.expected))
 
-    def convex_step(self, target: np.ndarray, weight: np.ndarray, tol: float) -> None:
+    def convex_step(self, target: np.ndarray, importance: np.ndarray, tol: float) -> None:
         """Solve the convex problem with this target; keep its weights if they are better."""
-        examples, old = self.examples, (self.weights, self.scores, self.value_of(weight))
+        examples = self.examples
         problem = MarginProblem(
-            examples.features, examples.structure, examples.labels, self.expected, target, weight
-        )
+            examples.features, examples.structure, examples.labels, self.expected, target,
+            importance,
+        )  # fmt: skip
         run = Run(tol, self.settings.inner_max_iter, floor=problem.size * examples.costs.scale)
         solver = INNER[self.settings.inner]()
         if isinstance(solver, FrankWolfe):
             solver.mu = self.mu
         solver.run(problem, None, run, self.rng)
         assert run.weights is not None
-        self.mu, self.trace.gap = run.mu, run.gap
-        self.weights, self.scores = run.weights, examples.features.scores(run.weights)
-        if self.value_of(weight) > old[2]:
-            self.weights, self.scores = old[:2]
+        scores = examples.features.scores(run.weights)
+        self.mu, self.trace.gap, self.settled = run.mu, run.gap, run.reason == "tol"
+        before = self.value(importance=importance)
+        if self.value(run.weights, scores, importance) <= before:
+            self.weights, self.scores = run.weights, scores
 
-    def value_of(self, weight: np.ndarray) -> float:
-        """The value with these weights of the examples."""
-        ridge = 0.5 * np.vdot(self.weights, self.weights)
-        return float(ridge + weight @ self.slack(self.scores, self.expected))
-
-    def descend_weights(
-        self, target: np.ndarray, most: int, offset: Callable[[], float] = float
-    ) -> np.ndarray:
-        """The concave-convex procedure, at most so many rounds; returns the next target."""
+    def descend_weights(self, target: np.ndarray, most: int, rest: float = 0.0) -> np.ndarray:
+        """The concave-convex procedure, at most so many rounds; returns the next target. `rest`
+        is what the objective has besides."""
         value, tol = self.value(), self.settings.tol
         for _ in range(most):
             self.convex_step(target, self.examples.weight, 0.25 * tol)
             decrease, value = value - self.value(), self.value()
-            self.trace.note("weights", value + offset())
+            self.trace.note("weights", value + rest)
             target = self.examples.completed(self.scores)
             if decrease <= tol * self.size:
                 break
@@ -158,12 +163,10 @@ class Descent:
             share *= GROWTH
         return examples.completed(self.scores)
 
-    def begin(self, start: np.ndarray) -> np.ndarray:
-        """The first target: the start, or what a self-paced start makes of it."""
-        return self.self_paced_start(start) if self.settings.self_paced else start
-
     def end(self, theta: np.ndarray | None, objective: float, reason: str) -> Fit:
         trace = self.trace
+        if reason == "tol" and not self.settled:
+            reason = "max_iter of a convex problem inside"
         return Fit(
             self.weights, theta, self.p, objective, trace.gap, trace.n_iter, reason, trace.history
         )
@@ -188,59 +191,59 @@ class Agreement(Descent):
         """The terms without the weights: ``J/2 |theta|^2 - beta sum_i C_i H_i``."""
         examples = self.examples
         diversity = examples.structure.total(p * examples.own(expected))
-        return self.conditional.penalty(theta) - self.route.beta * float(
-            examples.weight @ diversity
-        )
+        gain = self.route.beta * float(examples.weight @ diversity)
+        return self.conditional.penalty(theta) - gain
 
     def objective(self) -> float:
         """The whole objective."""
-        return self.value() + self._rest_now()
-
-    def _rest_now(self) -> float:
-        return self.rest(self.conditional.theta, self.p, self.expected)
+        return self.value() + self.rest(self.conditional.theta, self.p, self.expected)
 
     def theta_step(self) -> None:
-        """Move theta; halve the step until the objective falls, or stay."""
-        tol = 0.25 * self.settings.tol * self.size
-        before, old = self.objective(), (self.conditional.theta, self.p, self.expected)
-        proposed = self.conditional.propose(self.scores, tol)
+        """Move theta; halve the step until the objective does not rise, or stay."""
+        examples, conditional = self.examples, self.conditional
+        proposed = conditional.propose(self.scores, 0.25 * self.settings.tol * self.size)
+        slack = examples.weight @ self.slack(self.scores, self.expected)
+        before = slack + self.rest(conditional.theta, self.p, self.expected)
         step = 1.0
         while step > 0.01:
-            theta = old[0] + step * (proposed - old[0])
-            self.set_distribution(self.conditional.distribution(theta))
-            self.conditional.theta = theta
-            if self.objective() <= before:
+            theta = conditional.theta + step * (proposed - conditional.theta)
+            p = conditional.distribution(theta)
+            expected = examples.costs.expected(examples.labels, p)
+            slack = examples.weight @ self.slack(self.scores, expected)
+            if slack + self.rest(theta, p, expected) <= before:
+                conditional.theta, self.p, self.expected = theta, p, expected
                 return
             step *= 0.5
-        self.conditional.theta, self.p, self.expected = old
-
-    def begin(self, start: np.ndarray) -> np.ndarray:
-        first = Completion(self.examples, 1, self.settings, self.rng)
-        self.weights = first.run(start).weights
-        self.scores = self.examples.features.scores(self.weights)
-        return self.examples.completed(self.scores)
 
     def run(self, start: np.ndarray) -> Fit:
-        """Descend from a first target."""
-        settings, reason = self.settings, "max_iter"
+        """Descend from where latent SVM ends that begins at a first target."""
+        first = Completion(self.examples, 1, self.settings, self.rng)
+        found = first.run(start)
+        self.weights, self.scores = found.weights, self.examples.features.scores(found.weights)
+        self.mu, self.trace.gap, self.settled = first.mu, found.gap, first.settled
+        if found.reason == "interrupted":
+            return self.end(self.conditional.theta, self.objective(), found.reason)
+        reason = "max_iter"
         try:
-            target = self.begin(start)
-            self.theta_step()
-            value = self.objective()
-            for _ in range(settings.max_iter):
-                self.trace.n_iter += 1
-                target = self.descend_weights(target, settings.max_iter, self._rest_now)
-                self.theta_step()
-                decrease, value = value - self.objective(), self.objective()
-                self.trace.note("theta", value)
-                if decrease <= settings.tol * self.size:
-                    reason = "tol"
-                    break
+            reason = self._take_turns()
         except KeyboardInterrupt:
-            if self.trace.n_iter == 0:
-                raise
             reason = "interrupted"
         return self.end(self.conditional.theta, self.objective(), reason)
+
+    def _take_turns(self) -> str:
+        target = self.examples.completed(self.scores)
+        self.theta_step()
+        value = self.objective()
+        for _ in range(self.settings.max_iter):
+            self.trace.n_iter += 1
+            rest = self.rest(self.conditional.theta, self.p, self.expected)
+            target = self.descend_weights(target, self.settings.max_iter, rest)
+            self.theta_step()
+            decrease, value = value - self.objective(), self.objective()
+            self.trace.note("theta", value)
+            if decrease <= self.settings.tol * self.size:
+                return "tol"
+        return "max_iter"
 
 
 class Completion(Descent):
@@ -258,26 +261,32 @@ class Completion(Descent):
         self.rounds = rounds or settings.max_iter
 
     def run(self, start: np.ndarray) -> Fit:
-        """Descend from a first target, which the first turn's loss is measured against too."""
+        """Descend from a first target, which the first turn's loss is measured against too.
+
+        Where that is no single choice the first turn does not count: its loss is another one.
+        """
         settings, reason, best = self.settings, "max_iter", np.inf
+        soft = bool(((start > 0.0) & (start < 1.0)).any())
         kept: Fit | None = None
         try:
             self.set_distribution(start)
-            target = self.begin(start)
-            for _ in range(settings.max_iter):
+            target = self.self_paced_start(start) if settings.self_paced else start
+            for turn in range(settings.max_iter):
                 self.trace.n_iter += 1
                 target = self.descend_weights(target, self.rounds)
-                value = self.value()
-                decrease, best = best - value, min(best, value)
-                if decrease > 0.0:
-                    kept = self.end(None, value, reason)
-                if decrease <= settings.tol * self.size:
+                value, counts = self.value(), turn > 0 or not soft
+                if value < best:
+                    kept = self.end(None, value, "tol")
+                if counts and best - value <= settings.tol * self.size:
                     reason = "tol"
                     break
+                best = min(best, value) if counts else np.inf
                 self.set_distribution(target)
         except KeyboardInterrupt:
             if kept is None:
                 raise
             reason = "interrupted"
         assert kept is not None
-        return kept._replace(reason=reason, n_iter=self.trace.n_iter)
+        if kept.reason == "tol":
+            kept = kept._replace(reason=reason)
+        return kept._replace(n_iter=self.trace.n_iter)

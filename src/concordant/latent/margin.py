@@ -179,7 +179,7 @@ class _Sweeps:
         self._sweep(self.rng.permutation(np.flatnonzero(used)), True, self.gaps)
         return float(self.gaps.sum())
 
-    def cheap_passes(self, most: int = 10) -> None:
+    def cheap_passes(self, most: int = 6) -> None:
         """Visit only choices with mass, as long as that pays."""
         order = np.flatnonzero(self.problem.weight > 0.0)
         inside, first = np.zeros(len(self.gaps)), np.inf

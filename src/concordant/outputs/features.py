@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from concordant.executor import chunks
+from concordant.executor import SERIAL, Executor, chunks
 from concordant.outputs.ridge import Coefficients, dense
 
 #: Numbers in a block of features: they should stay in a cache or near it.
@@ -29,7 +29,7 @@ BLOCK = 1 << 22
 #: Up to so many features the matrix is summed; above, conjugate gradients.
 MOST_SUMMED = 3000
 #: Part of the diagonal that keeps the kernel between centres positive definite.
-JITTER = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
+JITTER = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-7}
 
 
 class Gaussian:
@@ -119,20 +119,37 @@ def leverage_centres(
 
 
 class Sums:
-    """The two sums of the normal equations over one pass, ready for every C."""
+    """The two sums of the normal equations over one pass, ready for every C.
 
-    def __init__(self, features: Any, x: Any, weight: np.ndarray, targets: Any, dtype: Any):
+    Blocks are made by as many threads as there are, and added in their order.
+    """
+
+    def __init__(
+        self,
+        features: Any,
+        x: Any,
+        weight: np.ndarray,
+        targets: Any,
+        dtype: Any,
+        executor: Executor = SERIAL,
+    ):
         self.root = features.penalty_root(dtype)
-        left: Any = np.float64(0.0)
-        right: Any = np.float64(0.0)
-        for rows in _blocks(x, features, self.root):
-            values = features(x[rows])
-            scale = np.sqrt(weight[rows, None]).astype(values.dtype)
+
+        def part(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+            # Sums in single precision would lose the small eigenvalues, which decide the answer.
+            values = np.asarray(features(x[rows]), dtype=np.float64)
+            scale = np.sqrt(weight[rows, None])
             if (scale != 1.0).any():
-                values *= scale
+                values = values * scale
             # NumPy sees that both sides are one array and does half of the work.
-            left = left + values.T @ values
-            right = right + values.T @ (dense(targets[rows]) * scale).astype(values.dtype)
+            return values.T @ values, values.T @ (dense(targets[rows]) * scale)
+
+        left: Any = 0.0
+        right: Any = 0.0
+        blocks = _blocks(x, features, self.root)
+        for start in range(0, len(blocks), executor.n_jobs):
+            for gram, moment in executor.map(part, blocks[start : start + executor.n_jobs]):
+                left, right = left + gram, right + moment
         self.values, self.vectors = np.linalg.eigh(_whiten(self.root, left))
         self.values = np.maximum(self.values, 0.0)
         self.inner = self.vectors.T @ _half(self.root, right)
@@ -145,7 +162,7 @@ class Sums:
 
 def _blocks(x: Any, features: Any, root: np.ndarray | None) -> list[slice]:
     width = len(root) if root is not None else len(features.shift)
-    return chunks(x.shape[0], max(BLOCK // width, 256))
+    return chunks(x.shape[0], max(BLOCK // width, 16))
 
 
 def _half(root: np.ndarray | None, right: np.ndarray) -> np.ndarray:

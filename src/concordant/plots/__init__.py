@@ -9,6 +9,7 @@ from concordant.plots.convergence import ConvergenceDisplay
 from concordant.plots.costs import CostMapDisplay
 from concordant.plots.coverage import CoverageDisplay
 from concordant.plots.losses import LossDisplay
+from concordant.plots.structures import MatchingDisplay, PlaceDisplay
 from concordant.plots.surfaces import SurfaceDisplay
 
 __all__ = [
@@ -17,5 +18,7 @@ __all__ = [
     "CostMapDisplay",
     "CoverageDisplay",
     "LossDisplay",
+    "MatchingDisplay",
+    "PlaceDisplay",
     "SurfaceDisplay",
 ]

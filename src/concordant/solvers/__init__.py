@@ -3,6 +3,7 @@
 from concordant.solvers.base import BrokenCertificate, Result, Run, minimise
 from concordant.solvers.block_frank_wolfe import BlockFrankWolfe
 from concordant.solvers.dual import DualAscent
+from concordant.solvers.exponentiated_gradient import ExponentiatedGradient
 from concordant.solvers.lbfgs import Lbfgs
 from concordant.solvers.names import SEQUENCE_SOLVERS, SOLVERS, find_solver
 from concordant.solvers.online import AveragedPerceptron, PassiveAggressive
@@ -19,6 +20,7 @@ __all__ = [
     "BlockFrankWolfe",
     "BrokenCertificate",
     "DualAscent",
+    "ExponentiatedGradient",
     "Fista",
     "Lbfgs",
     "PassiveAggressive",

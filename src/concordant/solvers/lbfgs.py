@@ -20,6 +20,12 @@ STALLED = "no further descent"
 FIRST_LOOK = 8
 #: So many examples a weight make a sum of kinks nearly smooth.
 MANY = 100
+#: Share of the first strength where the smoothing is by entropy.
+ENTROPIC = 0.07
+#: Weights up to which more pairs there cost nothing beside the marginals, and save steps.
+SMALL = 20_000
+#: Near the end of such a stage its objective proper is evaluated once in so many steps.
+VALUE_EVERY = 8
 
 
 class Lbfgs:
@@ -59,6 +65,10 @@ class Lbfgs:
             self._stage(objective, weights, 0.0, None, run)
             return
         strength, centre = self.strength * objective.scale, self.mu
+        if objective.entropic:  # log k at most, where a square is 1: less is enough
+            strength *= ENTROPIC
+            if weights.at.size <= SMALL:
+                self.memory = max(self.memory, 30)
         floor = 1e-3 * strength
         stalls = 0
         if centre is None and objective.n_examples >= MANY * weights.at.size:
@@ -98,7 +108,7 @@ class Lbfgs:
         pull = objective.pullback(loss)
         gradient = objective.gradient(weights, pull)
         pairs: list[tuple[Any, Any, float]] = []
-        moved, next_look = False, run.n_iter + FIRST_LOOK
+        moved, next_look, next_value = False, run.n_iter + FIRST_LOOK, run.n_iter
         rough, slow = strength == 0.0 and not objective.smooth, 0
         while True:
             primal, dual = objective.free_bounds(weights, loss, pull)
@@ -112,6 +122,14 @@ class Lbfgs:
             if objective.has_intercept and not enough and run.n_iter + 1 >= next_look:
                 dual = objective.dual_at(scores, strength, centre)[1]
                 next_look = run.n_iter + 1 + max(FIRST_LOOK, run.n_iter // 5)
+            left = primal - max(dual, run.dual)
+            if (
+                objective.entropic
+                and run.n_iter >= next_value
+                and left <= 2.0 * run.target < np.inf
+            ):
+                primal = objective.primal(weights.at)  # less than the smoothed value: enough?
+                next_value = run.n_iter + VALUE_EVERY
             if run.record(weights.at, primal, dual):
                 run.mu = objective.dual_point(scores, strength, centre) if strength else None
                 return weights, True

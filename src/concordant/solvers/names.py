@@ -6,6 +6,7 @@ from typing import Any
 
 from concordant.solvers.block_frank_wolfe import BlockFrankWolfe
 from concordant.solvers.dual import DualAscent
+from concordant.solvers.exponentiated_gradient import ExponentiatedGradient
 from concordant.solvers.lbfgs import Lbfgs
 from concordant.solvers.online import AveragedPerceptron, PassiveAggressive
 from concordant.solvers.proximal import Fista
@@ -36,6 +37,7 @@ SOLVERS: dict[str, type] = {
 SEQUENCE_SOLVERS: dict[str, type] = {
     "lbfgs": Lbfgs,
     "fista": Fista,
+    "exponentiated_gradient": ExponentiatedGradient,
     "block_frank_wolfe": BlockFrankWolfe,
     "perceptron": AveragedPerceptron,
     "passive_aggressive": PassiveAggressive,
