@@ -25,7 +25,7 @@ from experiments.report import Table
 C = 0.5
 #: What each training is asked for: route, the relative gap to stop at, passes at most.
 TRAININGS = {
-    "log": ("log", 1e-3, 400),
+    "log": ("log", 2e-4, 400),
     "hybrid": ("hybrid", 1e-2, 400),
     "adversarial": ("adversarial", 1e-2, 12),
 }
