@@ -27,7 +27,7 @@ C = 0.5
 TRAININGS = {
     "log": ("log", 1e-3, 400),
     "hybrid": ("hybrid", 1e-2, 400),
-    "adversarial": ("adversarial", 1e-2, 40),
+    "adversarial": ("adversarial", 1e-2, 12),
 }
 COPIES = (1, 10, 100)
 

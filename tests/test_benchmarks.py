@@ -56,7 +56,8 @@ def test_the_quick_form_runs_and_fills_its_tables(name, tmp_path, capsys):
             assert len(row) == len(table.header)
             assert row[0].strip()
             assert not any(re.fullmatch(r"-?(nan|inf)[×%]?", cell.strip()) for cell in row), row
-            assert any(re.search(r"\d", cell) for cell in row[1:]), row
+            absent = any("not here" in cell for cell in row)  # a peer that is not on this machine
+            assert absent or any(re.search(r"\d", cell) for cell in row[1:]), row
     # the page needs the numbers only
     assert command.main([name, "--quick", "--stored", "--output", str(tmp_path)]) == 0
     assert capsys.readouterr().out == text

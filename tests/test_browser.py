@@ -38,7 +38,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
-    """A usual report, one of long names, many labels, missing values and markup, one of sequences."""
+    """A usual report; one of long names, many labels, missing values, markup; one of sequences."""
     folder = tmp_path_factory.mktemp("reports")
     rng = np.random.default_rng(0)
     X, y = cc.datasets.make_ordered(150, 4, 3, random_state=0)

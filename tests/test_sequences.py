@@ -396,6 +396,24 @@ def test_edge_features_of_sequences() -> None:
     assert np.mean(np.concatenate(model.predict(X, fixed=fixed)) == np.concatenate(y)) > 0.8
 
 
+def test_the_adversarial_theorem_on_small_distributions() -> None:
+    """With scores free for every labelling's parts, the largest score has the least expected loss
+    (Fathony 2019, Theorem 3.3), majority or not."""
+    rng = np.random.default_rng(6)
+    every = np.array([(a, b) for a in range(3) for b in range(3)])
+    for concentration in (0.3, 1.0, 3.0):
+        P = rng.dirichlet(np.full(9, concentration))
+        X = [cc.Sequence(np.eye(2), np.ones((1, 1)))] * 9
+        model = cc.SequenceLabeler(surrogate="adversarial", C=300.0, tol=1e-2, fit_intercept=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, list(every), sample_weight=P)
+        answer = model.predict(X[:1])[0]
+        costs = np.array([P @ (every != y).sum(axis=1) for y in every])
+        mine = P @ (every != answer).sum(axis=1)
+        assert mine <= costs.min() + 0.02
+
+
 BAD = {
     "empty sequence": ([[["a"]], []], [["N"], []], ValueError, "sequence 1 is empty"),
     "lengths": ([[["a"]], [["b"]]], [["N"], ["N", "V"]], ValueError, "sequence 1 has 1 nodes"),

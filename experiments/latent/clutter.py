@@ -27,10 +27,10 @@ from experiments.latent.work import (
 from experiments.report import Report
 
 NAME = "latent_clutter"
-REPETITIONS, TRAIN, VALIDATION, TEST = 12, 200, 200, 400
+REPETITIONS, TRAIN, VALIDATION, TEST = 6, 200, 200, 400
 CLASSES, PIECES, PIECE = (0, 1, 2, 3), 5, 6
-GRID = (0.3, 1.0, 3.0)
-LOSSES = ("zero_one", "overlap")
+GRID = (0.3, 1.0)
+LOSSES = ("overlap",)
 INITS = ("mean", "likelihood")
 KNOWN = "choices known"
 
@@ -92,7 +92,7 @@ def prepare(repetition: int, few: bool) -> Any:
 
 
 def fits_of(quick: bool) -> list[Fit]:
-    grid, losses, inits = (GRID[1:2], LOSSES[1:], INITS[:1]) if quick else (GRID, LOSSES, INITS)
+    grid, losses, inits = (GRID[1:], LOSSES[:1], INITS[:1]) if quick else (GRID, LOSSES, INITS)
     out = []
     for loss in losses:
         for C in grid:
@@ -201,7 +201,8 @@ def findings(fits: list[Fit], units: list[list[dict[str, Any]]]) -> list[str]:
         for start in [name[len("latent SVM") :] for name in own if name.startswith("latent SVM")]:
             pair = [best(units, own[m + start], "pair") for m in ("dissimilarity", "latent SVM")]
             ours, theirs = (values(units, fit, "missed") for fit in pair)
-            sure = len(ours) > 1 and ttest_rel(ours, theirs).pvalue < 0.05
+            p = float(ttest_rel(ours, theirs).pvalue) if len(ours) > 1 else 1.0
+            sure = p < 0.05
             verdict = ("better" if ours.mean() < theirs.mean() else "worse") if sure else "neither"
             words = {
                 "better": "localises better than latent SVM",
@@ -210,7 +211,8 @@ def findings(fits: list[Fit], units: list[list[dict[str, Any]]]) -> list[str]:
             }[verdict]
             out.append(
                 f"{loss} loss{start or ', mean start'}: the dissimilarity method {words}: 1 − IoU "
-                f"{100 * ours.mean():.1f} % against {100 * theirs.mean():.1f} %."
+                f"{100 * ours.mean():.1f} % against {100 * theirs.mean():.1f} % (paired p = "
+                f"{p:.3f}, not corrected for several tests)."
             )
     rises = sum(row["rises"] for rows in units for row in rows if row["fit"][0] == "dissimilarity")
     return [*out, f"The dissimilarity objective rose in {rises} of its steps."]

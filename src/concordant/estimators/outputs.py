@@ -136,9 +136,10 @@ class OutputEstimator(StructuredEstimator):
         """Kernel values, or features, of canonical inputs."""
         raise NotImplementedError
 
-    def _width(self) -> int:
-        """Numbers that prediction holds for one example."""
-        return max(self.decoder_.targets.shape)
+    def _block(self) -> int:
+        """How many examples to predict at a time: a bounded table, and work for all threads."""
+        width = max(self.decoder_.targets.shape)
+        return max(min(BLOCK // width, self.decoder_.most_rows), 1)
 
     def _forget(self) -> None:
         """Drop what an earlier fit left."""
@@ -234,7 +235,7 @@ class OutputEstimator(StructuredEstimator):
         x = self._inputs(X, reset=False)
         if self.kernel == "precomputed":
             x = x[:, self.origin_]
-        parts = chunks(x.shape[0], max(BLOCK // self._width(), 1))
+        parts = chunks(x.shape[0], self._block())
         with Executor(self.n_jobs) as executor, one_blas_thread():
             answers = executor.map(lambda rows: self._answer(x[rows]), parts)
         out = np.concatenate(answers)

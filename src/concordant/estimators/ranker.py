@@ -11,6 +11,7 @@ from concordant.estimators.outputs import Examples
 from concordant.estimators.ridge import RidgeEstimator
 from concordant.estimators.selection import best
 from concordant.estimators.training import warn_of
+from concordant.executor import CHUNK
 from concordant.losses import OutputLoss, Rank
 from concordant.outputs import Decoder, Options
 from concordant.outputs.orderings import SINGLE, Borda, Preferences
@@ -180,8 +181,8 @@ class Ranker(RidgeEstimator):
             return _sort(x @ self.coef_.T)
         return super()._answer(x)
 
-    def _width(self) -> int:
-        return self.coef_.shape[0] if self.surrogate in KINDS else super()._width()
+    def _block(self) -> int:
+        return CHUNK if self.surrogate in KINDS else super()._block()
 
     def consistency(self) -> str:
         """Whether unlimited data lead to the best predictions, and why, as sentences."""

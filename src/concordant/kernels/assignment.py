@@ -255,35 +255,35 @@ def back_solve(a, size, diagonal, x):
 
 
 @kernel
-def _threshold(values, size, order):
-    """The t with ``sum (values - t)_+ = 1``."""
-    order[:size] = values[:size]
-    falling = np.sort(order[:size])
-    total, t = 0.0, -np.inf
-    for k in range(size):
-        value = falling[size - 1 - k]
-        if value <= t or value == -np.inf:
-            break
-        total += value
-        t = (total - 1.0) / (k + 1)
-    return t
+def _threshold(values, size):
+    """The t with ``sum (values - t)_+ = 1``: drop what is below, until nothing is (Michelot)."""
+    t, used = -np.inf, size + 1
+    while True:
+        total, count = 0.0, 0
+        for k in range(size):
+            if values[k] > t:
+                total += values[k]
+                count += 1
+        if count >= used or count == 0:
+            return t
+        t, used = (total - 1.0) / count, count
 
 
 @kernel
-def _thresholds(x, n, m, slack, a, b, line, order):
+def _thresholds(x, n, m, slack, a, b, line):
     """One round of exact minimisation in a, then in b: a start for Newton's method."""
     for i in range(n):
         for j in range(m):
             line[j] = x[i, j] - b[j]
         if slack:
             line[m] = x[i, m]
-        a[i] = _threshold(line, m + slack, order)
+        a[i] = _threshold(line, m + slack)
     for j in range(m):
         for i in range(n):
             line[i] = x[i, j] - a[i]
         if slack:
             line[n] = x[n, j]
-        b[j] = _threshold(line, n + slack, order)
+        b[j] = _threshold(line, n + slack)
 
 
 @kernel
@@ -374,7 +374,7 @@ def project(x, n, m, slack, kind, a, b, warm, lap, answer, room, p):
     `a` and `b` are the multipliers, read first if `warm`, else those of the best answer. Returns
     the largest violation of a row or column sum that is left.
     """
-    schur, diagonal, scaled, active, line, order, rows, cols, da, db, ta, tb, ga, gb = room
+    schur, diagonal, scaled, active, line, rows, cols, da, db, ta, tb, ga, gb = room
     if not warm:
         best(x, n, m, slack, kind, answer, lap)
         potentials(x, n, m, kind, lap, a, b)
@@ -382,7 +382,7 @@ def project(x, n, m, slack, kind, a, b, warm, lap, answer, room, p):
     ga[:n], gb[:m] = 0.0, 0.0
     if not warm:
         for _ in range(2):
-            _thresholds(x, n, m, slack, ga, gb, line, order)
+            _thresholds(x, n, m, slack, ga, gb, line)
     value = _dual_value(x, n, m, slack, ga, gb, p, rows, cols)
     violation = _largest(rows, n, cols, m)
     for _ in range(NEWTON_STEPS):
@@ -427,7 +427,6 @@ def project_scratch(n, m):
         np.empty(size),
         np.empty(size),
         np.empty(size, np.int64),
-        np.empty(size),
         np.empty(size),
         np.empty(size),
         np.empty(size),

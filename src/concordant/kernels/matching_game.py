@@ -322,8 +322,8 @@ def play(game, warm, last_q, last_p, dual, room, q, p):
         qk[:, :], pk[:, :] = last_q, last_p
     else:
         _start(game, qk, pk, tilted, answer, lap, dual)
-    k = own if own > 0.0 else (WARM if warm and strength > 0.0 else COLD) * unit
-    floor = k if own > 0.0 else SMALLEST * unit
+    floor = max(own, SMALLEST * unit)
+    k = max((WARM if warm and strength > 0.0 else COLD) * unit, floor)
     least, bonus, stuck = np.inf, 0.0, 0
     for it in range(STEPS):
         if it == 0 and strength == 0.0 and not warm:
@@ -341,8 +341,8 @@ def play(game, warm, last_q, last_p, dual, room, q, p):
             break
         if steps < NEWTON_STEPS:
             qk[:, :], pk[:, :] = q2, p2
-            if steps <= 10:
-                k = max(0.4 * k, floor)
+            if steps <= 10:  # the fewer, the surer that the parts in use stay the same
+                k = max((0.05 if steps <= 2 else 0.4) * k, floor)
         else:  # too hard: shorter steps, from the best pair so far
             k *= 4.0
             if least < np.inf:

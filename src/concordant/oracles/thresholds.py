@@ -73,22 +73,24 @@ def block(scores, target, weight, params, costs, strength, centre, work, mu):
     """Weights act on examples, never inside (see `Surrogate.weighs`)."""
     k = scores.shape[0]
     base, u = params[0], work[:k]
-    value = 0.0
+    value, bonus = 0.0, 0.0
     for j in range(k - 1):
-        sign = 1.0 if j < target else -1.0
-        here, d, _ = margin(base, sign * (scores[j + 1] - scores[j]))
-        value += costs[j, target] * here
-        u[j] = -sign * costs[j, target] * d
+        sign, c = 1.0 if j < target else -1.0, costs[j, target]
+        z = sign * (scores[j + 1] - scores[j])
+        here, d, _ = margin(base, z)
+        value += c * here
+        bonus += c * (here + d * z)  # the price of d, which is attained at z
+        u[j] = -sign * c * d
     if strength > 0.0:
         if base == HINGE:
             denoise(scores, target, costs, strength, centre, work[k:], u)
         else:
             newton(base, scores, target, costs, strength, centre, work[k:], u)
+        bonus = 0.0
+        for j in range(k - 1):
+            sign = 1.0 if j < target else -1.0
+            bonus += price(base, costs[j, target], -sign * u[j])
     write(target, u, mu)
-    bonus = 0.0
-    for j in range(k - 1):
-        sign = 1.0 if j < target else -1.0
-        bonus += price(base, costs[j, target], -sign * u[j])
     return value + scores[target], bonus
 
 

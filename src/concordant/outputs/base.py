@@ -37,9 +37,12 @@ class Decoder(ABC):
     exact : bool
         Whether answers are global minima, but for rounding.
     guarantee : str
+    most_rows : int
+        How many rows to decode at a time; few where each is a search, so that threads share them.
     """
 
     targets: Any
+    most_rows: int = 1 << 30
     exact: bool = True
     guarantee: str = "exact"
 

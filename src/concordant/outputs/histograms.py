@@ -35,6 +35,7 @@ class SphereMedians(Decoder):
     ``z = sqrt y`` minimises a sum of weighted absolute differences on the unit sphere.
     """
 
+    most_rows = 16
     exact = False
     guarantee = (
         "approximate: `bounded` gives a lower bound beside each answer, by the dual of one "
@@ -106,6 +107,7 @@ class Descent(Decoder):
     A subclass says in which coordinates: `_of` and `_back`, `_slope`, and the projection.
     """
 
+    most_rows = 16
     exact = False
     guarantee = (
         "approximate without a bound: a point where descent ends, no worse than the best training "

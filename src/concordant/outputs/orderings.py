@@ -22,6 +22,8 @@ class Preferences(Decoder):
     both. If every truth grades every item it is a difference too, and sorting is exact.
     """
 
+    most_rows = 16
+
     def __init__(self, loss: Rank, truths: np.ndarray, options: Options):
         self.n_items = truths.shape[1]
         known = ~np.isnan(truths)
@@ -82,6 +84,8 @@ def net_preferences(grades: np.ndarray) -> np.ndarray:
 
 class Tournament(Decoder):
     """Kendall's distance: the ordering that agrees with most weighted pairs."""
+
+    most_rows = 16
 
     def __init__(self, loss: Kendall, truths: np.ndarray, options: Options):
         self.n_items = truths.shape[1]

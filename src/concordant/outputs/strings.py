@@ -19,6 +19,7 @@ class Median(Decoder):
     where weights sum to less than zero, longer would be better without end.
     """
 
+    most_rows = 16
     exact = False
     guarantee = (
         "approximate without a bound: no worse than the best training output, and no single edit "

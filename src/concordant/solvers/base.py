@@ -90,6 +90,8 @@ class Run:
         """Replace an upper bound on the objective at the best weights by its value."""
         self.primal = min(self.primal, objective.primal(self.weights))
         self.history["objective"][-1], self.history["gap"][-1] = self.primal, self.gap
+        if self.report is not None:
+            self.report(self.n_iter, self.primal, self.gap, self.history["seconds"][-1])
 
     def certify(self, objective: Any) -> None:
         """A lower bound at the best weights, if the solver was stopped before it had one."""
