@@ -73,10 +73,14 @@ def main(arguments: list[str] | None = None) -> int:
         benchmark = BENCHMARKS[name]
         if options.stored:
             file = folder / f"{name}.json"
-            if not file.is_file():
+            if file.is_file():
+                sections.append(benchmark.text(json.loads(file.read_text())))
+            elif options.names:
                 print(f"there is no {file}: run without --stored first", file=sys.stderr)
                 return 1
-            sections.append(benchmark.text(json.loads(file.read_text())))
+            else:
+                missing = f"Not measured yet: `python -m benchmarks {name}`."
+                sections.append(f"## {benchmark.title}\n\n{missing}\n")
         else:
             sections.append(benchmark.run(options.quick, folder))
         print(sections[-1], flush=True)

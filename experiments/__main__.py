@@ -92,9 +92,12 @@ def options_of(arguments: argparse.Namespace, experiment: Experiment) -> Options
     return Options(arguments.quick, arguments.jobs, output.resolve(), command, own)
 
 
-def document(reports: list[Report], path: Path) -> None:
-    """Write the page that joins the reports."""
+def document(reports: list[Report], missing: list[Experiment], path: Path) -> None:
+    """Write the page that joins the reports, and names what has no result yet."""
     sections = [report.text(path.parent) for report in reports]
+    if missing:
+        listing = [f"- `{PROGRAM} {each.name}`: {each.purpose}" for each in missing]
+        sections.append("## Not run yet\n\n" + "\n".join(listing) + "\n")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join([INTRODUCTION, *sections]), encoding="utf-8")
     print(f"wrote {path}")
@@ -106,19 +109,23 @@ def main(arguments: list[str] | None = None) -> int:
     unknown = [name for name in chosen.names if name not in EXPERIMENTS]
     if unknown:
         command_line.error(f"no experiment {unknown[0]!r}; there are {', '.join(EXPERIMENTS)}")
-    reports = []
+    reports: list[Report] = []
+    missing: list[Experiment] = []
     for name in chosen.names or EXPERIMENTS:
         experiment = EXPERIMENTS[name]
         try:
             reports.append(experiment.run(options_of(chosen, experiment), chosen.stored))
         except DataMissing as error:
             print(f"{PROGRAM} {name}: {error}", file=sys.stderr)
-            return 1
+            if chosen.names or not chosen.stored:
+                return 1
+            missing.append(experiment)
+            continue
         print(reports[-1].text(), flush=True)
     if not chosen.names:
         whole = not chosen.quick and chosen.output is None
         folder = ROOT / "docs" if whole else options_of(chosen, experiment).output
-        document(reports, folder / "reproduction.md")
+        document(reports, missing, folder / "reproduction.md")
     return 0
 
 
