@@ -27,10 +27,10 @@ from experiments.latent.work import (
 from experiments.report import Report
 
 NAME = "latent_clutter"
-REPETITIONS, TRAIN, VALIDATION, TEST = 6, 200, 200, 400
+REPETITIONS, TRAIN, VALIDATION, TEST = 20, 200, 200, 400
 CLASSES, PIECES, PIECE = (0, 1, 2, 3), 5, 6
-GRID = (0.3, 1.0)
-LOSSES = ("overlap",)
+GRID = (0.3, 1.0, 3.0)
+LOSSES = ("overlap", "zero_one")
 INITS = ("mean", "likelihood")
 KNOWN = "choices known"
 
