@@ -175,7 +175,11 @@ def majorities(store: Store, name: str) -> dict[str, Any]:
         out = {}
         model = fit("log", 0.5, 1.0, train)
         for part, data in (("training", train), ("test", test)):
-            true, best = model.predict_proba(data, data.y), model.predict_proba(data)
+            best, true = model.predict_proba(data), np.zeros(len(data))
+            # A label that training has not seen (I-LST) has no probability.
+            known = [i for i, y in enumerate(data.y) if set(y) <= set(model.classes_)]
+            sayable = data.take(np.array(known))
+            true[known] = model.predict_proba(sayable, sayable.y)
             marks = np.linspace(0, len(true) - 1, 200).astype(int)
             out[part] = {
                 "sentences": len(true),
