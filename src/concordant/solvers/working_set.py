@@ -57,7 +57,7 @@ class WorkingSet:
             inner = run.nested(tol, share)
             inner_start = objective.narrow(weights, active)
             try:
-                ascent = DualAscent(mu[active], thrifty=True)
+                ascent = DualAscent(mu[active])
                 solver = heir(part, mu[active]) if slow else ascent
                 solver.run(part, inner_start, inner, rng)
                 slow = slow or ascent.slow
@@ -78,7 +78,7 @@ class WorkingSet:
                 return
             gap = (primal - dual) / max(abs(primal), run.floor)
             active = self._next(active, objective.moving(mu), values, left)
-        solver = heir(objective, mu) if slow else DualAscent(mu, thrifty=True)
+        solver = heir(objective, mu) if slow else DualAscent(mu)
         solver.run(objective, weights, run, rng)
 
     def _next(
