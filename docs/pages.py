@@ -46,7 +46,7 @@ CHAPTERS = {
     "Objective and certificate": ("objective", "penalty"),
     "Solvers": (
         "solvers.base", "solvers.dual", "solvers.lbfgs", "solvers.proximal",
-        "solvers.working_set", "solvers.stochastic",
+        "solvers.working_set", "solvers.splitting", "solvers.stochastic",
     ),
     "Measuring": ("report.comparison", "report.statistics"),
 }  # fmt: skip

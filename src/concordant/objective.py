@@ -16,6 +16,7 @@ and in both cases for `bounds`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -142,6 +143,8 @@ class Objective:
         self.has_intercept = scorer.free(scorer.start()).size > 0
         norms = scorer.square_norms()
         self._norms = norms
+        #: The scores' regression on the features can be had.
+        self.regresses = scorer.regresses and self.ridge and self.penalty.l2 > 0.0
         #: Block steps run in a compiled loop, not one example at a time.
         self.compiled = getattr(route, "block", None) is not None
         #: Strength of a block step against the scores that matter: how slowly the dual moves.
@@ -167,8 +170,15 @@ class Objective:
         return mask
 
     def vector(self, weights: np.ndarray) -> Vector:
-        """Weights together with their image under the penalty's inner product."""
-        return Vector(weights, self.scorer.image(weights))
+        """Weights together with their image under the penalty's inner product.
+
+        Beside a kernel, whose scores would follow them slowly, intercepts have an inner product of
+        their own: as of a feature of squared size `_pull`.
+        """
+        image = self.scorer.image(weights)
+        if image is not weights:
+            self.scorer.free(image)[...] /= self._pull or 1.0
+        return Vector(weights, image)
 
     def scores(self, vector: Vector) -> np.ndarray:
         """Scores of every example, from the image where that is cheaper."""
@@ -201,7 +211,10 @@ class Objective:
 
     def pullback(self, loss: Loss) -> Vector:
         """Gradient of the sum over examples, and minus the dual weights of its maximisers."""
-        return self.vector(self.scorer.pullback(loss.residual))
+        pulled = self.scorer.pullback(loss.residual)
+        if not self.scorer.euclidean:
+            self.scorer.free(pulled)[...] *= self._pull
+        return self.vector(pulled)
 
     def gradient(self, weights: Vector, pull: Vector) -> Vector:
         """Gradient of the whole objective under a ridge, in the penalty's inner product."""
@@ -220,13 +233,15 @@ class Objective:
         free = float(np.vdot(self.scorer.free(vector.at), self.scorer.free(vector.image)))
         return vector.dot(vector) - free
 
-    def free_bounds(self, weights: Vector, loss: Loss, pull: Vector) -> Bounds:
-        """Bounds that cost nothing more; the dual one only without intercepts, whose repair
-        needs `dual`."""
+    def free_bounds(self, weights: Vector, loss: Loss, pull: Vector) -> tuple[Bounds, float]:
+        """Bounds that cost nothing more, the dual one only without intercepts, and a dual value to
+        hope for: that for the intercepts as they are, whose repair takes `dual`."""
         primal = loss.upper + 0.5 * self.penalty.l2 * self.square(weights)
-        if self.has_intercept:
-            return Bounds(primal, -np.inf)
-        return Bounds(primal, loss.gain - 0.5 * self.square(pull) / self.penalty.l2)
+        hope = loss.gain - 0.5 * self.square(pull) / self.penalty.l2
+        if not self.has_intercept:
+            return Bounds(primal, hope), hope
+        hope += float(np.vdot(self.scorer.free(weights.at), self.scorer.free(pull.image)))
+        return Bounds(primal, -np.inf), hope
 
     def curvature(self, along: np.ndarray) -> float:
         """A guess of the loss's second derivative along this change of scores."""
@@ -236,7 +251,7 @@ class Objective:
     def descent_left(self, gradient: Vector) -> float:
         """About how much of the gap is due to this gradient: half its square by the strong
         convexity of the ridge, and for intercepts the price of the dual's repair."""
-        free = self.scale * float(np.abs(self.scorer.free(gradient.at)).sum())
+        free = self.scale * float(np.abs(self.scorer.free(gradient.image)).sum())
         return 0.5 * gradient.dot(gradient) / max(self.penalty.l2, 1e-300) + free
 
     def loss_gradient(self, weights: np.ndarray, strength: float = 0.0) -> tuple[float, np.ndarray]:
@@ -394,8 +409,12 @@ class Objective:
         return self.scorer.narrow(weights, rows)
 
     def widen(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Weights of the problem of these examples as weights of this one."""
+        """`plain` weights of the problem of these examples as weights of this one."""
         return self.scorer.widen(weights, rows)
+
+    def plain(self, weights: np.ndarray) -> np.ndarray:
+        """The same function by weights that do not depend on which examples there are."""
+        return self.scorer.plain(weights)
 
     def rest_point(self) -> np.ndarray:
         """The dual point at which every example rests."""
@@ -412,6 +431,29 @@ class Objective:
         """The examples that do not rest at this dual point."""
         residual = self.route.residual(mu.copy(), self.target)
         return np.flatnonzero(self.route.structure.dot(residual, residual) > 0.0)
+
+    # Features and examples apart, for methods that alternate between them.
+
+    def firmness(self) -> float:
+        """What ``rho/2 |scores - y|**2`` may begin with: dual weights over scores, in size."""
+        reach = self.scale * float(np.mean(self._norms))
+        return float(np.sqrt(np.mean(self.weight) / reach)) if reach > 0.0 else 1.0
+
+    def regression(self, rho: float) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """The map from y to the weights that minimise ``penalty + rho/2 |scores - y|**2`` and
+        their scores."""
+        return self.scorer.regression(rho / self.penalty.l2)
+
+    def parting(
+        self, weights: np.ndarray, scores: np.ndarray, mu: np.ndarray
+    ) -> tuple[float, float]:
+        """The gap between weights and a dual point, but for the repair of intercepts: what is due
+        to the penalty, and what to the examples."""
+        upper = self.route.solve(scores, self.target, self.loss_weight).upper
+        bonus = self.route.bonus(mu, self.target, self.loss_weight)
+        attained = self.route.structure.dot(scores, mu) + bonus
+        away = weights - self.dual_weights(mu) / self.penalty.l2
+        return self.penalty_value(away), float(self.weight @ (upper - attained))
 
     # The penalty, for methods that treat it apart.
 
@@ -436,6 +478,24 @@ class Objective:
         """Primal value at `weights` and dual value at `mu`, repaired where intercepts ask."""
         scores = self.scorer.scores(weights)
         return Bounds(self.primal(weights, scores), self.dual(mu))
+
+    def look(self, state: DualState) -> tuple[np.ndarray, float, float]:
+        """Weights of a dual state, the objective there, and a dual value to hope for.
+
+        The last is the dual's for the intercepts as they are, the dual itself where there are none:
+        what is left to pay is their repair, which asks for another pass over the features.
+        """
+        weights = self.primal_weights(state)
+        scores = self.scorer.cached_scores(state)
+        if scores is None:
+            scores = self.scorer.scores(weights)
+        bonus = self.route.bonus(state.mu, self.target, self.loss_weight)
+        hope = float(self.weight @ (bonus + self.route.constant(self.loss_weight)))
+        hope -= self.scorer.conjugate_value(self.penalty, state.weights, scores)
+        if self.has_intercept:
+            left = self._class_residual(state.mu)
+            hope -= float(np.vdot(self.scorer.free(state.weights), left))
+        return weights, self.primal(weights, scores), hope
 
     def primal(self, weights: np.ndarray, scores: np.ndarray | None = None) -> float:
         """The objective at `weights`."""

@@ -237,12 +237,15 @@ class CorpusObjective:
         self.free(out)[...] = self.free(pull.at)
         return Vector(out, out)
 
-    def free_bounds(self, weights: Vector, loss: Loss, pull: Vector) -> Bounds:
-        """Bounds that cost nothing more; the dual one only without intercepts."""
+    def free_bounds(self, weights: Vector, loss: Loss, pull: Vector) -> tuple[Bounds, float]:
+        """Bounds that cost nothing more, the dual one only without intercepts, and a dual value to
+        hope for: that for the intercepts as they are."""
         primal = loss.upper + 0.5 * self.penalty.l2 * self.square(weights)
-        if self.has_intercept:
-            return Bounds(primal, -np.inf)
-        return Bounds(primal, loss.gain - self.penalty.conjugate(self.penalised(pull.at)))
+        hope = loss.gain - self.penalty.conjugate(self.penalised(pull.at))
+        if not self.has_intercept:
+            return Bounds(primal, hope), hope
+        hope += float(np.vdot(self.free(weights.at), self.free(pull.at)))
+        return Bounds(primal, -np.inf), hope
 
     def curvature(self, along: np.ndarray) -> float:
         """A guess of the loss's second derivative along this change of weights."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +17,7 @@ from concordant.estimators.pairs import (
     check_shapes,
     stays_alone,
 )
-from concordant.estimators.parameters import check_number
+from concordant.estimators.parameters import check_number, draw_seed
 from concordant.estimators.structured import StructuredEstimator, check_examples, object_array
 from concordant.estimators.training import Start, all_or_nothing, one_blas_thread, solve
 from concordant.executor import Executor
@@ -248,7 +247,7 @@ class Matcher(StructuredEstimator):
             raise ValueError(f"mu smooths the adversarial game; {surrogate.name!r} has none")
         loss = clone(find_matching(self.loss))
         loss.prices()
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = draw_seed(self.random_state)
         return clone(surrogate), loss, seed
 
     def _partial(self, pairs: Pairs, answers: list[np.ndarray]) -> bool:

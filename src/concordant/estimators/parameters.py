@@ -48,7 +48,7 @@ def check_parameters(given: Any) -> Parameters:
     if given.n_components is not None and given.kernel == "precomputed":
         raise ValueError("n_components needs the features, not a precomputed kernel")
     surrogate, training_loss = find_surrogate(given.surrogate, given.loss)
-    seed = int(check_random_state(given.random_state).randint(2**31 - 1))
+    seed = draw_seed(given.random_state)
     return Parameters(
         clone(surrogate),
         clone(find_loss(training_loss)),
@@ -56,6 +56,22 @@ def check_parameters(given: Any) -> Parameters:
         check_penalty(given),
         seed,
     )
+
+
+def draw_seed(random_state: Any) -> int:
+    """A seed for one fit."""
+    return int(random_numbers(random_state).randint(2**31 - 1))
+
+
+def random_numbers(random_state: Any) -> np.random.RandomState:
+    """The generator meant; an error names the argument."""
+    try:
+        return check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            "random_state must be None, a whole number from 0 to 2**32 - 1 or a "
+            f"numpy.random.RandomState, got {random_state!r}"
+        ) from None
 
 
 class NodeParameters(NamedTuple):
@@ -76,7 +92,7 @@ def check_node_parameters(given: Any) -> NodeParameters:
             f"the {surrogate.name!r} route is defined for labels only; "
             "use 'adversarial', 'log', 'hinge' or 'hybrid' here"
         )
-    seed = int(check_random_state(given.random_state).randint(2**31 - 1))
+    seed = draw_seed(given.random_state)
     loss = clone(find_loss(given.loss))
     return NodeParameters(clone(surrogate), clone(find_loss(training_loss)), loss, seed)
 

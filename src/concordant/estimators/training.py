@@ -38,11 +38,11 @@ def build_objective(
     executor: Executor,
 ) -> Objective:
     """The training problem of these examples."""
+    scorer.executor = executor
     norms = scorer.square_norms()
     if not np.isfinite(norms).all():
         row = int(sample.origin[int((~np.isfinite(norms)).argmax())])
         raise ValueError(f"the values of row {row} are too large: their squares overflow")
-    scorer.executor = executor
     surrogate = parameters.surrogate
     route = surrogate.label_route(len(sample.y), costs, executor)
     with np.errstate(over="ignore"):

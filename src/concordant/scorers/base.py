@@ -7,6 +7,7 @@ Weights are one float array of any shape. `scores` is the map, `pullback` its tr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -54,8 +55,12 @@ class Scorer(ABC):
         """Weights for `restrict`, as near as it has them."""
         return weights
 
+    def plain(self, weights: np.ndarray) -> np.ndarray:
+        """Weights of the same function that refer to nothing but features and coefficients."""
+        return weights
+
     def widen(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Weights of `restrict` that give the same function here."""
+        """`plain` weights of `restrict` as weights here, of the same function."""
         return weights
 
     #: Weights live in a Euclidean space whose inner product is the penalty's.
@@ -84,8 +89,10 @@ class Scorer(ABC):
         """The penalty of these weights; their `scores` help where they are known."""
         return penalty.value(self.penalised(weights))
 
-    def conjugate_value(self, penalty: Penalty, dual: np.ndarray) -> float:
-        """The penalty's conjugate at a dual weight vector."""
+    def conjugate_value(
+        self, penalty: Penalty, dual: np.ndarray, scores: np.ndarray | None = None
+    ) -> float:
+        """The penalty's conjugate at a dual weight vector, whose `scores` may help."""
         return penalty.conjugate(self.penalised(dual))
 
     def pieces(self) -> list[slice]:
@@ -99,3 +106,15 @@ class Scorer(ABC):
         tuple (square norms, target, weight, loss weight, l2, l1, pull). Returns whether it ran.
         """
         return False
+
+    #: Whether there is a `regression`.
+    regresses: bool = False
+
+    def regression(self, rho: float) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """The map from y to the minimiser of ``|W|**2 / 2 + rho/2 |scores(W) - y|**2`` and its
+        scores, after a factorisation."""
+        raise NotImplementedError
+
+    def cached_scores(self, state: Any) -> np.ndarray | None:
+        """Scores at the weights of a dual state if its passes keep them, else None."""
+        return None

@@ -139,7 +139,9 @@ class ThresholdScorer(Scorer):
     def _price_of_thresholds(self, penalty: Penalty, weights: np.ndarray) -> float:
         return 0.0 if self.thresholds_are_free else penalty.value(weights[self._size :])
 
-    def conjugate_value(self, penalty: Penalty, dual: np.ndarray) -> float:
+    def conjugate_value(
+        self, penalty: Penalty, dual: np.ndarray, scores: np.ndarray | None = None
+    ) -> float:
         if self.euclidean:
             return penalty.conjugate(self.penalised(dual))
         value = self.inner.conjugate_value(penalty, self._own(dual))

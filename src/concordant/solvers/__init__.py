@@ -8,6 +8,7 @@ from concordant.solvers.lbfgs import Lbfgs
 from concordant.solvers.names import SEQUENCE_SOLVERS, SOLVERS, find_solver
 from concordant.solvers.online import AveragedPerceptron, PassiveAggressive
 from concordant.solvers.proximal import Fista
+from concordant.solvers.splitting import Splitting
 from concordant.solvers.stochastic import AdaGrad, Adam, Pegasos, Sgd
 from concordant.solvers.working_set import WorkingSet
 
@@ -28,6 +29,7 @@ __all__ = [
     "Result",
     "Run",
     "Sgd",
+    "Splitting",
     "WorkingSet",
     "find_solver",
     "minimise",

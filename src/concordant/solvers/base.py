@@ -6,6 +6,7 @@ is given and stops when told to.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -73,18 +74,25 @@ class Run:
         An objective below `floor` counts as that much: where the optimum is 0, rounding alone
         would leave a relative gap for ever.
         """
-        return self.tol * max(abs(self.primal), self.floor)
+        return self.target_at(self.primal)
 
-    def nested(self, tol: float) -> Run:
-        """A run on part of the problem: its passes show on the line of this one, whose bounds
-        they leave alone."""
+    def target_at(self, primal: float) -> float:
+        """The same if this were the objective reached."""
+        return self.tol * max(abs(primal), self.floor)
+
+    def nested(self, tol: float, share: float) -> Run:
+        """A run on part of the problem, where a pass costs this `share` of one on the whole.
+
+        Its passes show on the line of this one, whose bounds they leave alone.
+        """
 
         def report(n_iter: int, objective: float, gap: float, seconds: float) -> None:
             if self.report is not None:
                 since = time.perf_counter() - self.started
-                self.report(self.n_iter + n_iter, self.primal, self.gap, since)
+                self.report(self.n_iter + math.ceil(share * n_iter), self.primal, self.gap, since)
 
-        return Run(tol, self.max_iter - self.n_iter, report, self.floor)
+        left = max(int((self.max_iter - self.n_iter) / share), 1)
+        return Run(tol, left, report, self.floor)
 
     def settle(self, objective: Any) -> None:
         """Replace an upper bound on the objective at the best weights by its value."""

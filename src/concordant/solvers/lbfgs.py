@@ -16,7 +16,7 @@ from concordant.solvers.base import Run
 
 STALLED = "no further descent"
 #: With intercepts a certificate costs about as much as a step, so one is asked for after this
-#: many steps, and then each time their number has grown by a fifth.
+#: many steps, then each time their number has doubled, and where it can be hoped for.
 FIRST_LOOK = 8
 #: So many examples a weight make a sum of kinks nearly smooth.
 MANY = 100
@@ -109,9 +109,10 @@ class Lbfgs:
         gradient = objective.gradient(weights, pull)
         pairs: list[tuple[Any, Any, float]] = []
         moved, next_look, next_value = False, run.n_iter + FIRST_LOOK, run.n_iter
+        share = 1.0  # of the gap that hope saw when it was last put to the test
         rough, slow = strength == 0.0 and not objective.smooth, 0
         while True:
-            primal, dual = objective.free_bounds(weights, loss, pull)
+            (primal, dual), hope = objective.free_bounds(weights, loss, pull)
             # What descent can still gain; the rest of the gap is smoothing.
             descent = objective.descent_left(gradient)
             smoothing = max(loss.blur, run.tol * abs(primal) / 4.0)
@@ -119,9 +120,12 @@ class Lbfgs:
             if rough and moved:
                 slow = slow + 1 if run.primal - primal <= 0.1 * run.tol * abs(primal) else 0
                 enough = slow >= 3
-            if objective.has_intercept and not enough and run.n_iter + 1 >= next_look:
-                dual = objective.dual_at(scores, strength, centre)[1]
-                next_look = run.n_iter + 1 + max(FIRST_LOOK, run.n_iter // 5)
+            if objective.has_intercept and not enough:
+                close = primal - hope <= share * run.target_at(primal)
+                if close or run.n_iter + 1 >= next_look:
+                    dual = objective.dual_at(scores, strength, centre)[1]
+                    share = min(1.0, (primal - hope) / max(primal - dual, 1e-300))
+                    next_look = run.n_iter + 1 + max(FIRST_LOOK, run.n_iter)
             left = primal - max(dual, run.dual)
             if (
                 objective.entropic

@@ -10,21 +10,22 @@ from concordant.solvers.exponentiated_gradient import ExponentiatedGradient
 from concordant.solvers.lbfgs import Lbfgs
 from concordant.solvers.online import AveragedPerceptron, PassiveAggressive
 from concordant.solvers.proximal import Fista
+from concordant.solvers.splitting import Splitting
 from concordant.solvers.stochastic import AdaGrad, Adam, Pegasos, Sgd
 from concordant.solvers.working_set import WorkingSet
 
 #: Stiffness (see `Objective`) above which the dual's block steps get slow. Measured: 100,000
 #: rows of norm 10 at C = 1 take 100 passes, rows of norm 1 a handful.
 STIFF = 2.0
-#: The same for a kernel with free intercepts, whose working sets help up to there. Measured: 1,000
-#: rows under a Gaussian kernel at C = 100 leave a gap of one half after 2,000 passes of working
-#: sets and of 1e-3 after as many of L-BFGS.
+#: The same for thresholds on a kernel that are free, whose working sets help up to there. (Others
+#: go on by splitting: see `Splitting`.)
 STIFF_KERNEL = 20.0
 
 SOLVERS: dict[str, type] = {
     "dual": DualAscent,
     "lbfgs": Lbfgs,
     "working_set": WorkingSet,
+    "splitting": Splitting,
     "fista": Fista,
     "block_frank_wolfe": BlockFrankWolfe,
     "sgd": Sgd,
@@ -48,7 +49,7 @@ SEQUENCE_SOLVERS: dict[str, type] = {
 }
 
 #: Those that can start from a dual point.
-FROM_DUAL = ("dual", "lbfgs", "working_set")
+FROM_DUAL = ("dual", "lbfgs", "working_set", "splitting")
 
 
 def find_solver(solver: str, objective: Any, mu: Any = None) -> Any:
@@ -68,6 +69,10 @@ def find_solver(solver: str, objective: Any, mu: Any = None) -> Any:
         raise ValueError(f"solver={solver!r} needs some ridge; use solver='fista' for a pure lasso")
     if solver == "lbfgs" and not objective.ridge:
         raise ValueError("solver='lbfgs' needs penalty='l2'; use solver='fista' with a lasso")
+    if solver == "splitting" and not objective.regresses:
+        raise ValueError(
+            "solver='splitting' needs a kernel and penalty='l2'; use 'dual' or 'lbfgs'"
+        )
     if solver == "fista" and not objective.scorer.euclidean:
         raise ValueError("solver='fista' needs explicit features; use 'dual' or 'lbfgs'")
     return SOLVERS[solver](mu=mu) if solver in FROM_DUAL else SOLVERS[solver]()
@@ -80,6 +85,7 @@ def _fastest(objective: Any) -> str:
         return "lbfgs" if objective.ridge else "dual"
     if not objective.scorer.euclidean:
         stiff = objective.has_intercept and objective.stiffness > STIFF_KERNEL
+        stiff = stiff and not objective.regresses
         return "lbfgs" if stiff and objective.ridge else "working_set"
     stiff = objective.stiffness > STIFF or not objective.compiled
     return "lbfgs" if stiff and objective.ridge else "dual"
