@@ -59,11 +59,43 @@ class ThresholdScorer(Scorer):
     def _join(self, own: np.ndarray, theta: np.ndarray) -> np.ndarray:
         return np.concatenate([own.ravel(), theta])
 
-    def _spread(self, s: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Scores of the labels from the one score."""
-        scores = s * self.ranks
-        scores += self.offsets @ weights[self._size :]
+    # Folded scores are s of every example and then the offsets. Unfolding them is linear.
+
+    def folded(self, weights: np.ndarray, image: np.ndarray) -> np.ndarray:
+        """Folded scores, from the image of the weights where that is cheaper."""
+        self.inner.executor = self.executor
+        own = self._own(weights)
+        s = self.inner.scores(own).ravel() if self.euclidean else image[: self.n_examples]
+        return np.concatenate([s, self.offsets @ weights[self._size :]])
+
+    def unfold(self, folded: np.ndarray, rows: slice | np.ndarray) -> np.ndarray:
+        """Scores of the labels of these examples."""
+        scores = np.multiply.outer(folded[: self.n_examples][rows], self.ranks)
+        scores += folded[self.n_examples :]
         return scores
+
+    def fold(self, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The transpose of `unfold`: a number for each of its examples, and for each label."""
+        return residual @ self.ranks, residual.sum(axis=0)
+
+    def pull_folded(self, residual: np.ndarray) -> np.ndarray:
+        """The transpose of `folded`."""
+        self.inner.executor = self.executor
+        own = self.inner.pullback(residual[: self.n_examples, None])
+        return self._join(own, self.offsets.T @ residual[self.n_examples :])
+
+    def curvature(self, rows: np.ndarray, slopes: np.ndarray, totals: np.ndarray) -> np.ndarray:
+        """Second derivatives in the weights, from those in the scores of these examples: their
+        products with the ranks ``(rows, k)``, and their sum ``(k, k)``. For linear scores."""
+        assert isinstance(self.inner, LinearScorer)
+        x, d, along = self.inner.x[rows], self._size, (slopes @ self.ranks)[:, None]
+        own = x.T @ (x.multiply(along) if sp.issparse(x) else x * along)
+        out = np.empty((d + self.offsets.shape[1],) * 2)
+        out[:d, :d] = own.toarray() if sp.issparse(own) else own
+        out[:d, d:] = x.T @ slopes @ self.offsets
+        out[d:, :d] = out[:d, d:].T
+        out[d:, d:] = self.offsets.T @ totals @ self.offsets
+        return out
 
     def start(self) -> np.ndarray:
         return np.zeros(self._size + self.offsets.shape[1])
@@ -75,13 +107,10 @@ class ThresholdScorer(Scorer):
         return weights[self._size :] if self.thresholds_are_free else weights[:0]
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
-        self.inner.executor = self.executor
-        return self._spread(self.inner.scores(self._own(weights)), weights)
+        return self.scores_of(weights, self.image(weights))
 
     def pullback(self, residual: np.ndarray) -> np.ndarray:
-        self.inner.executor = self.executor
-        own = self.inner.pullback((residual @ self.ranks)[:, None])
-        return self._join(own, self.offsets.T @ residual.sum(axis=0))
+        return self.pull_folded(np.concatenate(self.fold(residual)))
 
     def image(self, weights: np.ndarray) -> np.ndarray:
         if self.euclidean:
@@ -90,9 +119,7 @@ class ThresholdScorer(Scorer):
         return self._join(self.inner.image(self._own(weights)), weights[self._size :])
 
     def scores_of(self, weights: np.ndarray, image: np.ndarray) -> np.ndarray:
-        if self.euclidean:
-            return self.scores(weights)
-        return self._spread(image[: self.n_examples, None], weights)
+        return self.unfold(self.folded(weights, image), slice(None))
 
     def square_norms(self) -> np.ndarray:
         norms = self.inner.square_norms() * float(self.ranks @ self.ranks)
@@ -127,13 +154,11 @@ class ThresholdScorer(Scorer):
     def penalty_value(
         self, penalty: Penalty, weights: np.ndarray, scores: np.ndarray | None = None
     ) -> float:
+        """`scores` are folded."""
         if self.euclidean:
             return penalty.value(self.penalised(weights))
-        own = self._own(weights)
-        if scores is not None and self.n_classes > 1:  # the kernel times own, from what is known
-            scores = scores - self.offsets @ weights[self._size :]
-            scores = (scores @ self.ranks)[:, None] / float(self.ranks @ self.ranks)
-        value = self.inner.penalty_value(penalty, own, scores if self.n_classes > 1 else None)
+        known = None if scores is None else scores[: self.n_examples, None]
+        value = self.inner.penalty_value(penalty, self._own(weights), known)
         return value + self._price_of_thresholds(penalty, weights)
 
     def _price_of_thresholds(self, penalty: Penalty, weights: np.ndarray) -> float:

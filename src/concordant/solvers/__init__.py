@@ -6,6 +6,7 @@ from concordant.solvers.dual import DualAscent
 from concordant.solvers.exponentiated_gradient import ExponentiatedGradient
 from concordant.solvers.lbfgs import Lbfgs
 from concordant.solvers.names import SEQUENCE_SOLVERS, SOLVERS, find_solver
+from concordant.solvers.newton import Newton
 from concordant.solvers.online import AveragedPerceptron, PassiveAggressive
 from concordant.solvers.proximal import Fista
 from concordant.solvers.stochastic import AdaGrad, Adam, Pegasos, Sgd
@@ -23,6 +24,7 @@ __all__ = [
     "ExponentiatedGradient",
     "Fista",
     "Lbfgs",
+    "Newton",
     "PassiveAggressive",
     "Pegasos",
     "Result",

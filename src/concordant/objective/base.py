@@ -97,6 +97,45 @@ class DualState:
     gaps: np.ndarray | None = field(default=None, repr=False)
 
 
+class Examples(NamedTuple):
+    """Some of the examples: their route, answers, and weights outside and inside of the loss."""
+
+    route: Route
+    target: Any
+    weight: np.ndarray
+    loss_weight: np.ndarray
+
+
+def sum_losses(
+    some: Examples, scores: np.ndarray, strength: float, centre: np.ndarray | None
+) -> Loss:
+    """The sum over these examples at their scores, smoothed by `strength`."""
+    route, target, c, w = some
+    structure = route.structure
+    upper, mu, bonus = route.solve(scores, target, w, strength, centre)
+    constant = route.constant(w)
+    rest = constant - route.at(scores, target)
+    attained = upper
+    if strength or not route.exact:
+        attained = bonus + structure.dot(scores, mu)
+    if strength and not route.entropic:
+        away = mu if centre is None else mu - centre
+        attained = attained - 0.5 * strength * structure.dot(away, away)
+    above, value = float(c @ (upper + rest)), float(c @ (attained + rest))
+    blur = above - value
+    gain = float(c @ (bonus + constant))
+    residual = structure.scale(c, route.residual(mu, target))
+    # By entropy, the smoothed value is itself the upper bound.
+    return Loss(above if route.entropic else value, residual, above, gain, blur)
+
+
+def surrogates_of(some: Examples, scores: np.ndarray) -> np.ndarray:
+    """The surrogate of each of these examples."""
+    route, target, _, w = some
+    upper = route.solve(scores, target, w).upper
+    return upper - route.at(scores, target) + route.constant(w)
+
+
 class Objective:
     """A training problem as solvers see it.
 
@@ -139,6 +178,8 @@ class Objective:
         self.entropic = route.entropic
         #: The penalty is the square of a norm, so that quasi-Newton methods may be used.
         self.ridge = self.penalty.l1 == 0.0
+        #: There is a `hessian`, small enough for Newton's method.
+        self.newton = False
         self.has_intercept = scorer.free(scorer.start()).size > 0
         norms = scorer.square_norms()
         self._norms = norms
@@ -152,6 +193,11 @@ class Objective:
         with np.errstate(over="ignore"):
             self.size = float(self.weight.sum()) * route.size
         self._pull = scorer.pull(norms) if self.has_intercept else 0.0
+
+    @property
+    def everything(self) -> Examples:
+        """All examples."""
+        return Examples(self.route, self.target, self.weight, self.loss_weight)
 
     # Primal. Scores and their transpose are sums over chunks of data (see `Scorer.pieces`);
     # everything between them is per example.
@@ -181,23 +227,7 @@ class Objective:
 
         Smoothing subtracts ``strength/2 |mu - centre|**2`` from each example's bonus.
         """
-        route, c = self.route, self.weight
-        structure = route.structure
-        upper, mu, bonus = route.solve(scores, self.target, self.loss_weight, strength, centre)
-        constant = route.constant(self.loss_weight)
-        rest = constant - route.at(scores, self.target)
-        attained = upper
-        if strength or not route.exact:
-            attained = bonus + structure.dot(scores, mu)
-        if strength and not route.entropic:
-            away = mu if centre is None else mu - centre
-            attained = attained - 0.5 * strength * structure.dot(away, away)
-        above, value = float(c @ (upper + rest)), float(c @ (attained + rest))
-        blur = above - value
-        gain = float(c @ (bonus + constant))
-        residual = structure.scale(c, route.residual(mu, self.target))
-        # By entropy, the smoothed value is itself the upper bound.
-        return Loss(above if route.entropic else value, residual, above, gain, blur)
+        return sum_losses(self.everything, scores, strength, centre)
 
     def pullback(self, loss: Loss) -> Vector:
         """Gradient of the sum over examples, and minus the dual weights of its maximisers."""
@@ -241,8 +271,8 @@ class Objective:
 
     def loss_gradient(self, weights: np.ndarray, strength: float = 0.0) -> tuple[float, np.ndarray]:
         """Value and gradient of the (smoothed) sum over examples."""
-        loss = self.loss(self.scorer.scores(weights), strength)
-        return loss.value, self.scorer.pullback(loss.residual)
+        loss = self.loss(self.scores(self.vector(weights)), strength)
+        return loss.value, self.pullback(loss).at
 
     def sample_gradient(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Unbiased estimate, from a few examples, of the gradient of the sum over examples."""
@@ -379,7 +409,7 @@ class Objective:
         """The training problem of these examples alone."""
         scorer = self.scorer.restrict(rows)
         scorer.executor = self.executor
-        return Objective(
+        return type(self)(
             scorer,
             self.route.take(rows)[0],
             self.target[rows],
@@ -434,8 +464,7 @@ class Objective:
 
     def bounds(self, weights: np.ndarray, mu: np.ndarray) -> Bounds:
         """Primal value at `weights` and dual value at `mu`, repaired where intercepts ask."""
-        scores = self.scorer.scores(weights)
-        return Bounds(self.primal(weights, scores), self.dual(mu))
+        return Bounds(self.primal(weights), self.dual(mu))
 
     def primal(self, weights: np.ndarray, scores: np.ndarray | None = None) -> float:
         """The objective at `weights`."""
@@ -446,9 +475,7 @@ class Objective:
     ) -> tuple[float, np.ndarray]:
         """The objective, and the surrogate of each example."""
         scores = self.scorer.scores(weights) if scores is None else scores
-        upper = self.route.solve(scores, self.target, self.loss_weight).upper
-        values = upper - self.route.at(scores, self.target)
-        values += self.route.constant(self.loss_weight)
+        values = surrogates_of(self.everything, scores)
         penalty = self.scorer.penalty_value(self.penalty, weights, scores)
         return float(self.weight @ values) + penalty, values
 
@@ -465,10 +492,21 @@ class Objective:
         _, mu, bonus = self.route.solve(scores, self.target, self.loss_weight, strength, centre)
         return mu, self.dual(mu, bonus if self.route.entropic else None)
 
+    def dual_value(
+        self, scores: np.ndarray, strength: float = 0.0, centre: np.ndarray | None = None
+    ) -> float:
+        """The dual value near the (smoothed) maximisers at these scores."""
+        return self.dual_at(scores, strength, centre)[1]
+
     def bounds_at(self, weights: np.ndarray) -> Bounds:
         """Primal value at `weights`, and the dual value at the maximisers there."""
-        scores = self.scorer.scores(weights)
-        return Bounds(self.primal(weights, scores), self.dual_at(scores)[1])
+        scores = self.scores(self.vector(weights))
+        return Bounds(self.primal(weights, scores), self.dual_value(scores))
+
+    def bonuses(self, weights: np.ndarray, mu: np.ndarray | None = None) -> np.ndarray:
+        """Each example's bonus at `mu`, by default at the maximisers at these weights."""
+        mu = self.dual_point(self.scores(self.vector(weights))) if mu is None else mu
+        return self.route.bonus(mu, self.target, self.loss_weight)
 
     def dual(self, mu: np.ndarray, bonus: np.ndarray | None = None) -> float:
         """The dual value near `mu`, at a feasible point; `bonus` is a bound of mu's, if known."""
