@@ -186,3 +186,38 @@ def test_nothing_of_the_size_of_all_scores_is_kept():
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
         assert peaks[1] - peaks[0] < 0.3 * 8 * 40_000 * k
+
+
+@pytest.mark.parametrize("route", ["adversarial", AllThreshold("hinge"), "log"], ids=str)
+def test_a_block_step_is_exact(route):
+    """Against bisection for its price, at any size of features and weights."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        k = int(rng.integers(2, 6))
+        size, c = 10.0 ** rng.uniform(-3, 3), 10.0 ** rng.uniform(-3, 3)
+        x, y = size * rng.normal(size=(1, 1)), rng.integers(0, k, 1)
+        objective, _ = pair(route, x, y, k, weights=(np.array([c]), np.ones(1)))
+        state = objective.dual_start(rng.normal(size=1 + k) * 10.0 ** rng.uniform(-2, 2))
+        if not isinstance(route, AllThreshold):
+            state.mu[...] = rng.dirichlet(np.ones(k), size=1)
+        state.weights[:1] = 10.0 ** rng.uniform(-2, 2) * rng.normal()
+        mu, f = state.mu.copy(), objective.scorer.scores(state.weights)
+        objective.scorer.dual_pass(
+            state, np.zeros(1, np.int64), objective.route.block,
+            (None, y, objective.weight, np.ones(1), 1.0, 0.0, objective._pull),
+        )  # fmt: skip
+        ranks, held = objective.scorer.ranks, c * objective._pull
+
+        def answer(price):
+            asked = f - price * ranks  # noqa: B023
+            return objective.route.solve(asked, y, None, held, mu).mu  # noqa: B023
+
+        strength = c * x[0, 0] ** 2
+        low, high = sorted([0.0, strength * ((answer(0.0) - mu) @ ranks).item()])
+        for _ in range(60):
+            price = 0.5 * (low + high)
+            if price < strength * ((answer(price) - mu) @ ranks).item():
+                low = price
+            else:
+                high = price
+        np.testing.assert_allclose(state.mu, answer(0.5 * (low + high)), atol=1e-5)

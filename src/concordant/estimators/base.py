@@ -119,7 +119,7 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
                 training_costs = LabelCosts(parameters.training_loss.resolve(self.classes_)[0])
             with Executor(self.n_jobs) as executor, one_blas_thread():
                 columns = parameters.surrogate.columns(len(self.classes_))
-                scorer = self._scorer(sample, columns, parameters.seed)
+                scorer = self._scorer(sample, columns, parameters.seed, executor)
                 objective = build_objective(
                     parameters, training_costs, scorer, sample, self.C, executor
                 )
@@ -140,12 +140,12 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
             if name in private or (name.endswith("_") and name[0] != "_"):
                 delattr(self, name)
 
-    def _scorer(self, sample: Sample, columns: int, seed: int) -> Scorer:
+    def _scorer(self, sample: Sample, columns: int, seed: int, executor: Executor) -> Scorer:
         """Scores of the sample as a linear map of weights; keeps what prediction needs of it."""
-        return self._columns(sample, columns, self.fit_intercept, seed)
+        return self._columns(sample, columns, self.fit_intercept, seed, executor)
 
     def _columns(
-        self, sample: Sample, number: int, intercept: bool, seed: int
+        self, sample: Sample, number: int, intercept: bool, seed: int, executor: Executor
     ) -> LinearScorer | KernelScorer:
         """So many scores, each with weights of its own."""
         x = sample.x
@@ -159,7 +159,7 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
             self._nystroem = Nystroem(kernel, x, self.n_components, seed)
             return LinearScorer(self._nystroem(x), number, intercept)
         self._kernel = kernel
-        gram = kernel(x, x)
+        gram = kernel(x, x, executor)
         check_gram(gram, sample.origin, ours=not callable(self.kernel))
         return KernelScorer(gram, number, intercept)
 

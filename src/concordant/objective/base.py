@@ -392,8 +392,8 @@ class Objective:
 
     def block_bounds(self, state: DualState) -> tuple[np.ndarray, float, float]:
         """The state's weights, the primal value there, and the dual value at its point."""
-        weights = self.primal_weights(state)
-        return weights, *self.bounds(weights, state.mu)
+        weights, bounds = self.state_bounds(state)
+        return weights, *bounds
 
     def primal_weights(self, state: DualState) -> np.ndarray:
         """The weights W of a dual state."""
@@ -465,6 +465,14 @@ class Objective:
     def bounds(self, weights: np.ndarray, mu: np.ndarray) -> Bounds:
         """Primal value at `weights` and dual value at `mu`, repaired where intercepts ask."""
         return Bounds(self.primal(weights), self.dual(mu))
+
+    def state_bounds(self, state: DualState) -> tuple[np.ndarray, Bounds]:
+        """The weights of a dual state, and the bounds there and at its dual point."""
+        weights = self.primal_weights(state)
+        scores = None
+        if not self.scorer.euclidean and weights is state.weights:
+            scores = self.scores(Vector(weights, self.scorer.image_of(state)))
+        return weights, Bounds(self.primal(weights, scores), self.dual(state.mu))
 
     def primal(self, weights: np.ndarray, scores: np.ndarray | None = None) -> float:
         """The objective at `weights`."""

@@ -155,13 +155,12 @@ class FoldedObjective(Objective):
         return self._dual(lambda piece: mu[piece[0]])
 
     def bonuses(self, weights: np.ndarray, mu: np.ndarray | None = None) -> np.ndarray:
+        if mu is not None:
+            return self.route.bonus(mu, self.target, self.loss_weight)
         asked = self._maximisers(self.scores(self.vector(weights)), 0.0, None)
 
         def run(piece: Piece) -> np.ndarray:
-            rows, some = piece
-            return some.route.bonus(
-                asked(piece) if mu is None else mu[rows], some.target, some.loss_weight
-            )
+            return piece[1].route.bonus(asked(piece), piece[1].target, piece[1].loss_weight)
 
         return np.concatenate(self._map(run))
 

@@ -74,6 +74,10 @@ class Scorer(ABC):
         a kernel the matrix times them."""
         return weights
 
+    def image_of(self, state: Any) -> np.ndarray:
+        """`image` of a dual state's weights, from what its passes keep up to date."""
+        return self.image(state.weights)
+
     def scores_of(self, weights: np.ndarray, image: np.ndarray) -> np.ndarray:
         """`scores`, given the image of the weights."""
         return self.scores(weights)

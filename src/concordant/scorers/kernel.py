@@ -57,6 +57,11 @@ class KernelScorer(Scorer):
         image = np.vstack([self.scores(bare), self.free(weights)])
         return image
 
+    def image_of(self, state: Any) -> np.ndarray:
+        if state.cache is None:
+            return self.image(state.weights)
+        return np.vstack([state.cache, self.free(state.weights)])
+
     def scores_of(self, weights: np.ndarray, image: np.ndarray) -> np.ndarray:
         scores = image[: self.n_examples]
         return scores + image[-1] if self.fit_intercept else scores
@@ -78,7 +83,14 @@ class KernelScorer(Scorer):
         return KernelScorer(self.gram[rows], self.n_classes, self.fit_intercept, rows)
 
     def restrict(self, rows: np.ndarray) -> KernelScorer:
-        return KernelScorer(self.gram[np.ix_(rows, rows)], self.n_classes, self.fit_intercept)
+        gram = np.empty((len(rows), len(rows)))
+
+        def run(part: slice) -> None:  # much faster than np.ix_
+            for i, row in enumerate(rows[part], part.start):
+                self.gram[row].take(rows, out=gram[i], mode="clip")
+
+        self.executor.map(run, chunks(len(rows), 512))
+        return KernelScorer(gram, self.n_classes, self.fit_intercept)
 
     def narrow(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return np.concatenate([weights[rows], self.free(weights)])

@@ -118,6 +118,11 @@ class ThresholdScorer(Scorer):
         self.inner.executor = self.executor
         return self._join(self.inner.image(self._own(weights)), weights[self._size :])
 
+    def image_of(self, state: Any) -> np.ndarray:
+        if state.cache is None:
+            return self.image(state.weights)
+        return self._join(state.cache, state.weights[self._size :])
+
     def scores_of(self, weights: np.ndarray, image: np.ndarray) -> np.ndarray:
         return self.unfold(self.folded(weights, image), slice(None))
 

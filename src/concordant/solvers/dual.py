@@ -50,8 +50,7 @@ class DualAscent:
             passes = min(1 + self.thrifty * (seen // 4), run.max_iter - run.n_iter)
             for _ in range(passes):
                 objective.dual_pass(state, rng.permutation(objective.n_examples))
-            weights = objective.primal_weights(state)
-            bounds = objective.bounds(weights, state.mu)
+            weights, bounds = objective.state_bounds(state)
             run.mu = state.mu
             if run.record(weights, bounds.primal, bounds.dual, passes):
                 return

@@ -70,7 +70,7 @@ class WorkingSet:
                 return
             gap = (primal - dual) / max(abs(primal), run.floor)
             active = self._next(objective, active, mu, values)
-        DualAscent(mu).run(objective, weights, run, rng)
+        DualAscent(mu, thrifty=True).run(objective, weights, run, rng)
 
     def _next(
         self, objective: Any, active: np.ndarray, mu: np.ndarray, values: np.ndarray
