@@ -27,16 +27,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.kernels.assignment import (
-    back_solve,
-    best,
-    factor,
-    kernel,
-    lap_scratch,
-    potentials,
-    round_to_feasible,
-    write_parts,
-)
+from concordant.kernels.assignment import best, kernel, lap_scratch, potentials, write_parts
+from concordant.kernels.symmetric import back_solve, factor
+from concordant.kernels.transport import round_to_feasible
 
 NEWTON_STEPS = 40
 STEPS = 200
