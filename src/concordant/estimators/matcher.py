@@ -264,8 +264,10 @@ class Matcher(StructuredEstimator):
         return bool(self.unmatched)
 
     def _structure(self, pairs: Pairs, partial: bool, executor: Executor) -> Assignments:
+        # Errors of the games' answers count in the certificate: let them be a small part of it.
+        accuracy = min(max(1e-3 * self.tol, 1e-10), 1e-7)
         return Assignments(
-            pairs.rows, pairs.columns, partial, pairs.forbidden, self.sums, True, executor
+            pairs.rows, pairs.columns, partial, pairs.forbidden, self.sums, True, executor, accuracy
         )
 
     def _objective(

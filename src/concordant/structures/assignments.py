@@ -54,6 +54,9 @@ class Assignments(Grids):
     remember : bool, default=False
         Start proximal questions from the answers to the last ones.
     executor : Executor
+    accuracy : float, default=1e-10
+        How far answers to the adversarial game may be off, in prices a row. What is left is in
+        the bounds that come with them.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Assignments(Grids):
         sums: str = "auto",
         remember: bool = False,
         executor: Executor = SERIAL,
+        accuracy: float = 1e-10,
     ):
         self.rows = np.asarray(rows, dtype=np.int64)
         self.columns = np.asarray(columns, dtype=np.int64)
@@ -75,6 +79,7 @@ class Assignments(Grids):
         self.exact = _sum_exactly(np.minimum(n, m), sums)
         self.remember = remember
         self.executor = executor
+        self.accuracy = accuracy
         self.allowed = np.ones(self.starts[-1], bool)
         if self.slack:
             alone = np.isin(self.kind, (2, 3))
@@ -110,7 +115,7 @@ class Assignments(Grids):
         part.partial, part.exact = self.partial, self.exact[chosen]
         part._lay_out(self.slack)
         part.kind, part.width = self.kind[chosen], self.width
-        part.remember, part.executor = False, SERIAL
+        part.remember, part.executor, part.accuracy = False, SERIAL, self.accuracy
         where: slice | np.ndarray
         if isinstance(rows, slice) and len(chosen):
             where = slice(self.starts[chosen[0]], self.starts[chosen[-1] + 1])
@@ -210,7 +215,7 @@ class Assignments(Grids):
             play_rows(
                 scores, prices, self.allowed, self.starts, self.rows, self.columns, self.slack,
                 self.kind, rows.start, rows.stop, strength, own, centre, self._memory["game"],
-                last_q, last_p, mu, p, upper, bonus, gap,
+                last_q, last_p, self.accuracy, mu, p, upper, bonus, gap,
             )  # fmt: skip
 
         self._map(run)
