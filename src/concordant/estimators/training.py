@@ -16,7 +16,7 @@ from concordant.estimators.progress import Progress
 from concordant.executor import Executor
 from concordant.objective import FoldedObjective, Objective
 from concordant.scorers import Scorer, ThresholdScorer
-from concordant.solvers import BrokenCertificate, Result, find_solver, minimise
+from concordant.solvers import BrokenCertificate, Ordered, Result, find_solver, minimise
 from concordant.structures import LabelCosts
 from concordant.surrogates import LabelRoute
 
@@ -68,6 +68,8 @@ def solve(
         if start.mu is not None and _same(start.problem, problem_of(objective)):
             mu = start.mu.copy()
     found = find_solver(solver or given.solver, objective, mu)
+    if objective.in_order_only:
+        found = Ordered(found)
     return run_solver(given, found, objective, weights, seed)
 
 

@@ -14,14 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from concordant.objective.base import (
-    Examples,
-    Loss,
-    Objective,
-    Vector,
-    sum_losses,
-    surrogates_of,
-)
+from concordant.objective.base import Objective
+from concordant.objective.sums import Examples, Loss, Vector, sum_losses, surrogates_of
 from concordant.scorers import ThresholdScorer
 from concordant.surrogates import LabelRoute
 
@@ -34,6 +28,24 @@ WIDE, NARROW = 0.03, 1e-4
 Piece = tuple[slice, Examples]
 
 
+def pool(totals: np.ndarray, ties: np.ndarray, signed: bool) -> np.ndarray:
+    """Totals ``(2, thresholds)`` of pulls up and down with each group of ties summed, so that
+    these are made equal as a whole; `signed`, of groups cut until their partial sums are not
+    negative when they are."""
+    out = np.empty_like(totals)
+    groups = np.split(np.arange(totals.shape[1]), np.flatnonzero(~ties) + 1)
+    while groups:
+        group = groups.pop()
+        sums = totals[:, group].sum(axis=1)
+        out[:, group] = sums[:, None]
+        up, down = np.divide(sums.min(), sums, out=np.zeros(2), where=sums > 0.0)
+        partial = np.cumsum(up * totals[0, group] - down * totals[1, group])[:-1]
+        if signed and len(partial) and partial.min() < 0.0:
+            at = int(partial.argmin()) + 1
+            groups += [group[:at], group[at:]]
+    return out
+
+
 class FoldedObjective(Objective):
     """An `Objective` on thresholded scores, linear or of a kernel."""
 
@@ -43,6 +55,9 @@ class FoldedObjective(Objective):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self._pieces = [(rows, self._examples(rows)) for rows in self.scorer.pieces()]
+        route, free = self.route.surrogate, self.scorer.thresholds_are_free
+        self.in_order_only = route.ordered and free and self.scorer.n_classes > 2
+        self._signed = False
         self.newton = self.scorer.euclidean and self.ridge and self.start().size <= FEW
 
     def _examples(self, rows: slice | np.ndarray) -> Examples:
@@ -151,7 +166,8 @@ class FoldedObjective(Objective):
 
     def dual(self, mu: np.ndarray, bonus: np.ndarray | None = None) -> float:
         if self.penalty.l2 == 0.0:
-            return super().dual(mu)
+            mu = self._shrink_to_feasible(self._balanced(mu))
+            return self._dual(lambda piece: mu[piece[0]], balance=False)
         return self._dual(lambda piece: mu[piece[0]])
 
     def bonuses(self, weights: np.ndarray, mu: np.ndarray | None = None) -> np.ndarray:
@@ -164,9 +180,15 @@ class FoldedObjective(Objective):
 
         return np.concatenate(self._map(run))
 
-    def _dual(self, mu_of: Callable[[Piece], np.ndarray]) -> float:
+    def _balanced(self, mu: np.ndarray) -> np.ndarray:
+        if not self.has_intercept:
+            return mu
+        surplus = self._surplus(lambda piece: mu[piece[0]])
+        return self.route.surrogate.repair(mu, self.target, self.loss_weight, surplus)
+
+    def _dual(self, mu_of: Callable[[Piece], np.ndarray], balance: bool = True) -> float:
         """The dual value near a point that is asked for piece by piece, twice."""
-        surplus = self._surplus(mu_of) if self.has_intercept else None
+        surplus = self._surplus(mu_of) if self.has_intercept and balance else None
         folded = np.zeros(self.n_examples + self.scorer.n_classes)
 
         def run(piece: Piece) -> tuple[float, np.ndarray]:
@@ -190,4 +212,49 @@ class FoldedObjective(Objective):
             route, target, c, w = piece[1]
             return route.surrogate.surplus(mu_of(piece), target, c, w)
 
-        return sum(self._map(run))
+        surplus = sum(self._map(run))
+        ties = self.scorer.ties if self._ties is None else self._ties
+        return surplus if ties is None else pool(surplus, ties, self._signed)
+
+    # Thresholds that must not cross.
+
+    #: Ties of a dual point's thresholds, where they are not those of the scores.
+    _ties: np.ndarray | None = None
+
+    def thresholds(self, weights: np.ndarray) -> np.ndarray:
+        """Where each label overtakes the one before it."""
+        return -np.diff(self.scorer.split(weights)[1])
+
+    def tied(self, ties: np.ndarray) -> FoldedObjective:
+        """The problem with some thresholds the same as the next."""
+        return self._with(self.scorer.tied(ties))
+
+    def _with(self, scorer: ThresholdScorer) -> FoldedObjective:
+        return FoldedObjective(
+            scorer, self.route, self.target, self.weight, self.loss_weight, self.penalty,
+            self.executor,
+        )  # fmt: skip
+
+    def convert(self, weights: np.ndarray, other: FoldedObjective) -> np.ndarray:
+        """Weights of a problem with other ties, as near as these allow."""
+        return self.scorer.convert(weights, other.scorer)
+
+    def in_order(self, weights: np.ndarray) -> np.ndarray:
+        """Weights whose thresholds are moved up to where they no longer cross."""
+        own, offsets = self.scorer.split(weights)
+        rising = np.maximum.accumulate(-np.diff(offsets))
+        theta = offsets[0] - np.r_[0.0, np.cumsum(rising)]
+        return np.concatenate([own.ravel(), theta])
+
+    def dual_in_order(self, mu: np.ndarray, ties: np.ndarray) -> tuple[float, np.ndarray]:
+        """A lower bound for the problem with ordered thresholds, and the multipliers of these ties.
+
+        Where the weighted pulls T of the thresholds (`both_ways` of their slopes) have a total of
+        zero in every tied group, and partial sums there that are not negative, no ordered
+        thresholds gain from them: ``sum_j T_j threshold_j <= 0``.
+        """
+        bound = self._with(self.scorer)
+        bound._ties, bound._signed = np.zeros_like(ties), False
+        totals = bound._surplus(lambda piece: mu[piece[0]])
+        bound._ties, bound._signed = ties, True
+        return bound.dual(mu), np.cumsum(totals[0] - totals[1])[:-1]

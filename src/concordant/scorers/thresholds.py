@@ -33,9 +33,17 @@ class ThresholdScorer(Scorer):
     n_classes : int
     free : bool
         Whether thresholds are left out of the penalty.
+    ties : ndarray of shape (n_classes - 2,), default=None
+        Which (free) thresholds are the same as the next.
     """
 
-    def __init__(self, inner: LinearScorer | KernelScorer, n_classes: int, free: bool = True):
+    def __init__(
+        self,
+        inner: LinearScorer | KernelScorer,
+        n_classes: int,
+        free: bool = True,
+        ties: np.ndarray | None = None,
+    ):
         self.inner = inner
         self.n_examples = inner.n_examples
         self.n_classes = n_classes
@@ -45,6 +53,9 @@ class ThresholdScorer(Scorer):
         self.offsets = np.eye(n_classes)
         if not free:
             self.offsets = np.triu(np.ones((n_classes, n_classes)))[:, : n_classes - 1]
+        self.ties = ties
+        if ties is not None:
+            self.offsets = _tied_offsets(ties)
         self._shape = inner.start().shape
         self._size = int(np.prod(self._shape))
 
@@ -97,6 +108,9 @@ class ThresholdScorer(Scorer):
         out[d:, d:] = self.offsets.T @ totals @ self.offsets
         return out
 
+    def free_step(self, residual: np.ndarray) -> np.ndarray:
+        return self.offsets.T @ residual if self.thresholds_are_free else residual
+
     def start(self) -> np.ndarray:
         return np.zeros(self._size + self.offsets.shape[1])
 
@@ -145,7 +159,18 @@ class ThresholdScorer(Scorer):
         return self._over(self.inner.restrict(rows))
 
     def _over(self, inner: Any) -> ThresholdScorer:
-        return ThresholdScorer(inner, self.n_classes, self.thresholds_are_free)
+        return ThresholdScorer(inner, self.n_classes, self.thresholds_are_free, self.ties)
+
+    def tied(self, ties: np.ndarray) -> ThresholdScorer:
+        """The scorer with these thresholds tied."""
+        out = ThresholdScorer(self.inner, self.n_classes, True, ties)
+        out.executor = self.executor
+        return out
+
+    def convert(self, weights: np.ndarray, other: ThresholdScorer) -> np.ndarray:
+        """Weights of another scorer as near as this one's ties allow."""
+        own, offsets = other.split(weights)
+        return self._join(own, self.offsets.T @ offsets)
 
     def narrow(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
         own = self.inner.narrow(self._own(weights), rows)
@@ -215,3 +240,12 @@ class ThresholdScorer(Scorer):
             passes.dense_pass(self.inner.x, l2, l1, own.ravel(), *common)
         theta += share * (self.offsets.T @ moved)
         return True
+
+
+def _tied_offsets(ties: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of the offsets whose thresholds are tied so."""
+    group = np.r_[0, np.cumsum(~ties)]  # of each threshold
+    thresholds = np.eye(group[-1] + 1)[group]
+    offsets = -np.cumsum(np.vstack([np.zeros(thresholds.shape[1]), thresholds]), axis=0)
+    shift = np.ones((len(offsets), 1))
+    return np.linalg.qr(np.hstack([shift, offsets]))[0]

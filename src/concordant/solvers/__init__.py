@@ -8,6 +8,7 @@ from concordant.solvers.lbfgs import Lbfgs
 from concordant.solvers.names import SEQUENCE_SOLVERS, SOLVERS, find_solver
 from concordant.solvers.newton import Newton
 from concordant.solvers.online import AveragedPerceptron, PassiveAggressive
+from concordant.solvers.ordered import Ordered
 from concordant.solvers.proximal import Fista
 from concordant.solvers.stochastic import AdaGrad, Adam, Pegasos, Sgd
 from concordant.solvers.working_set import WorkingSet
@@ -25,6 +26,7 @@ __all__ = [
     "Fista",
     "Lbfgs",
     "Newton",
+    "Ordered",
     "PassiveAggressive",
     "Pegasos",
     "Result",

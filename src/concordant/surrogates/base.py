@@ -67,6 +67,8 @@ class Surrogate(BaseEstimator):
     weighs: ClassVar[str] = "inside"
     #: `mu` is a mixture of answers (else the route has its own polytope).
     mixes_answers: ClassVar[bool] = True
+    #: Thresholds of thresholded scores must not cross.
+    ordered: bool = False
     #: `consistency` asks for a summary of a sample.
     summarises: ClassVar[bool] = False
     #: Scores are of labels, which may have an order (else of questions of the route's own).

@@ -186,16 +186,22 @@ class ImmediateThreshold(_Thresholds):
     """``phi(g_{y-1}) + phi(-g_y)``: only the two thresholds of the true rank are paid for.
 
     Shashua and Levin (2003); Chu and Keerthi (2005) call it SVOREX with a kernel and ask for
-    ordered thresholds besides. They are not constrained here. The prediction is the largest
-    score. Blind to the loss.
+    ordered thresholds besides. The prediction is the largest score. Blind to the loss.
 
     Parameters
     ----------
     base : {"logistic", "hinge", "squared_hinge"}, default="logistic"
         The binary loss.
+    ordered : bool, default=True
+        Whether thresholds of thresholded scores (`OrdinalClassifier`) are kept from crossing, where
+        they are free.
     """
 
     name = "immediate_threshold"
+
+    def __init__(self, base: str = "logistic", ordered: bool = True):
+        super().__init__(base)
+        self.ordered = ordered
 
     def weights(self, loss: LabelCosts) -> np.ndarray:
         k = loss.costs.shape[1]
