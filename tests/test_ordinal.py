@@ -138,6 +138,7 @@ def test_stiff_kernels_take_a_primal_method():
 
     class Problem:
         penalty, smooth, ridge, has_intercept = Penalty(), False, True, True
+        newton = False
         scorer = KernelScorer(np.eye(3), K, True)
         stiffness, regresses = 1.0, False
 

@@ -305,9 +305,14 @@ class CorpusObjective:
         point = self.dual_point(weights, strength)
         return point, self.dual(point)
 
+    def dual_value(
+        self, weights: np.ndarray, strength: float = 0.0, centre: np.ndarray | None = None
+    ) -> float:
+        return self.dual_at(weights, strength, centre)[1]
+
     def bounds_at(self, weights: np.ndarray) -> Bounds:
         """Primal value at `weights` and the dual value of the maximisers there."""
-        return Bounds(self.primal(weights), self.dual_at(weights)[1])
+        return Bounds(self.primal(weights), self.dual_value(weights))
 
     def dual(self, point: DualPoint) -> float:
         """The dual value near a point, at a feasible one."""

@@ -179,15 +179,16 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
         self._store_weights(objective.scorer, result.weights, sample)
         self.objective_, self.gap_ = result.objective, result.gap
         self.n_iter_, self.history_ = result.n_iter, result.history
-        scores = objective.scorer.scores(result.weights)
         surrogate = parameters.surrogate
         if isinstance(surrogate, Adversarial):
-            mu = objective.dual_point(scores) if result.mu is None else result.mu
-            value = objective.route.bonus(mu, sample.y, objective.loss_weight)
+            value = objective.bonuses(result.weights, result.mu)
             self.game_value_ = float(np.average(value, weights=sample.weight))
         if self.warm_start:
             self._start = Start(result.weights, result.mu, problem_of(objective))
-        summary = surrogate.summarise(costs, scores, sample.weight)
+        summary: dict[str, float] = {}
+        if surrogate.summarises:
+            scores = objective.scorer.scores(result.weights)
+            summary = surrogate.summarise(costs, scores, sample.weight)
         self._rule = Rule(surrogate, parameters.loss, costs, summary)
 
     def _store_weights(self, scorer: Any, weights: np.ndarray, sample: Sample) -> None:

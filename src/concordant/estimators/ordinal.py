@@ -50,7 +50,8 @@ class OrdinalClassifier(LabelClassifier):
         Thresholds are free; False puts them under the penalty, like the weights of constant
         features (Li and Lin 2007).
     solver, max_iter, tol, random_state, n_jobs, warm_start, verbose
-        As for `Classifier`.
+        As for `Classifier`; up to 300 weights of a linear direction also ``solver="newton"``, which
+        "auto" takes on smooth routes and on many examples.
 
     Attributes
     ----------

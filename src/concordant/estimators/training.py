@@ -14,9 +14,9 @@ from concordant.estimators.data import Sample
 from concordant.estimators.parameters import Parameters
 from concordant.estimators.progress import Progress
 from concordant.executor import Executor
-from concordant.objective import Objective
-from concordant.scorers import Scorer
-from concordant.solvers import BrokenCertificate, Result, find_solver, minimise
+from concordant.objective import FoldedObjective, Objective
+from concordant.scorers import Scorer, ThresholdScorer
+from concordant.solvers import BrokenCertificate, Ordered, Result, find_solver, minimise
 from concordant.structures import LabelCosts
 from concordant.surrogates import LabelRoute
 
@@ -50,7 +50,8 @@ def build_objective(
     if surrogate.weighs == "example":
         weight, loss_weight = weight * loss_weight, np.ones_like(weight)
     penalty = parameters.penalty
-    objective = Objective(scorer, route, sample.y, weight, loss_weight, penalty, executor)
+    kind = FoldedObjective if isinstance(scorer, ThresholdScorer) else Objective
+    objective = kind(scorer, route, sample.y, weight, loss_weight, penalty, executor)
     if not np.isfinite(objective.size):
         raise _overflow(objective)
     return objective
@@ -67,6 +68,8 @@ def solve(
         if start.mu is not None and _same(start.problem, problem_of(objective)):
             mu = start.mu.copy()
     found = find_solver(solver or given.solver, objective, mu)
+    if objective.in_order_only:
+        found = Ordered(found)
     return run_solver(given, found, objective, weights, seed)
 
 

@@ -74,6 +74,10 @@ class Scorer(ABC):
         """A view of the entries that it does not see: intercepts."""
         return weights[:0]
 
+    def free_step(self, residual: np.ndarray) -> np.ndarray:
+        """Where `free` weights go that follow a residual's total over the examples."""
+        return residual
+
     def image(self, weights: np.ndarray) -> np.ndarray:
         """The weights as a linear form under the penalty's inner product: themselves, or for
         a kernel the matrix times them."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 from concordant.oracles.blocks import kernel
 
 LONGEST_REST = 5  # as a power of two
+ROUNDING = 1e-14  # a change of mu that is none
 
 
 @kernel
@@ -33,10 +34,11 @@ def settle(i, weight, mu, new, change, rest, quiet):
     """Store the new mu; `change` becomes the residual ``-weight * (new - old)``."""
     moved = False
     for j in range(new.shape[0]):
-        change[j] = weight * (mu[i, j] - new[j])
-        if change[j] != 0.0:
+        change[j] = 0.0
+        if abs(new[j] - mu[i, j]) > ROUNDING:
+            change[j] = weight * (mu[i, j] - new[j])
+            mu[i, j] = new[j]
             moved = True
-        mu[i, j] = new[j]
     if moved:
         quiet[i] = 0
     else:

@@ -6,7 +6,9 @@ from concordant.solvers.dual import DualAscent
 from concordant.solvers.exponentiated_gradient import ExponentiatedGradient
 from concordant.solvers.lbfgs import Lbfgs
 from concordant.solvers.names import SEQUENCE_SOLVERS, SOLVERS, find_solver
+from concordant.solvers.newton import Newton
 from concordant.solvers.online import AveragedPerceptron, PassiveAggressive
+from concordant.solvers.ordered import Ordered
 from concordant.solvers.proximal import Fista
 from concordant.solvers.splitting import Splitting
 from concordant.solvers.stochastic import AdaGrad, Adam, Pegasos, Sgd
@@ -24,6 +26,8 @@ __all__ = [
     "ExponentiatedGradient",
     "Fista",
     "Lbfgs",
+    "Newton",
+    "Ordered",
     "PassiveAggressive",
     "Pegasos",
     "Result",

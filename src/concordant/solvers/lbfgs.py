@@ -123,7 +123,7 @@ class Lbfgs:
             if objective.has_intercept and not enough:
                 close = primal - hope <= share * run.target_at(primal)
                 if close or run.n_iter + 1 >= next_look:
-                    dual = objective.dual_at(scores, strength, centre)[1]
+                    dual = objective.dual_value(scores, strength, centre)
                     share = min(1.0, (primal - hope) / max(primal - dual, 1e-300))
                     next_look = run.n_iter + 1 + max(FIRST_LOOK, run.n_iter)
             left = primal - max(dual, run.dual)
@@ -140,21 +140,14 @@ class Lbfgs:
             if enough:
                 return weights, False
             direction = _direction(gradient, pairs)
-            step, loss, scores = _search(
-                objective,
-                weights,
-                gradient,
-                direction,
-                scores,
-                loss,
-                strength,
-                centre,
-                1.0 if pairs else 0.0,
+            first = 1.0 if pairs else 0.0
+            step, loss, scores = search(
+                objective, weights, gradient, direction, scores, loss, strength, centre, first
             )
             if step == 0.0:
                 if strength == 0.0:
                     run.reason = STALLED
-                    dual = objective.dual_at(scores)[1]
+                    dual = objective.dual_value(scores)
                     run.record(weights.at, primal, dual)
                 return weights, False
             weights, moved = weights.plus(step, direction), True
@@ -182,16 +175,16 @@ def _direction(gradient: Any, pairs: list[tuple[Any, Any, float]]) -> Any:
     return out
 
 
-def _search(
+def search(
     objective: Any,
     weights: Any,
     gradient: Any,
     direction: Any,
     scores: np.ndarray,
     loss: Any,
-    strength: float,
-    centre: np.ndarray | None,
-    first: float,
+    strength: float = 0.0,
+    centre: np.ndarray | None = None,
+    first: float = 0.0,
 ) -> tuple[float, Any, np.ndarray]:
     """A step along `direction` that descends and flattens the slope (Wolfe's conditions).
 

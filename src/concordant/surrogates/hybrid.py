@@ -42,6 +42,7 @@ class Hybrid(Surrogate):
     """
 
     name = "hybrid"
+    summarises = True
 
     def __init__(self, alpha: float = 0.5):
         self.alpha = alpha

@@ -17,85 +17,23 @@ and in both cases for `bounds`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from concordant.executor import SERIAL, Executor
+from concordant.objective.sums import (
+    Bounds,
+    DualState,
+    Examples,
+    Loss,
+    Vector,
+    sum_losses,
+    surrogates_of,
+)
 from concordant.penalty import Penalty
 from concordant.scorers import Scorer
 from concordant.surrogates import Route
-
-
-class Bounds(NamedTuple):
-    """Certified bracket of the optimum: ``dual <= optimum <= primal``."""
-
-    primal: float
-    dual: float
-
-    @property
-    def gap(self) -> float:
-        return self.primal - self.dual
-
-    @property
-    def relative_gap(self) -> float:
-        """The gap against the primal value; 0 where both bounds are 0."""
-        return self.gap / abs(self.primal) if self.primal else 0.0
-
-
-class Loss(NamedTuple):
-    """The sum over examples at given scores.
-
-    Its (smoothed) value, its gradient in the scores, an upper bound on the unsmoothed value, the
-    first term of the dual at the maximisers, and what smoothing may have changed.
-    """
-
-    value: float
-    residual: np.ndarray
-    upper: float
-    gain: float
-    blur: float
-
-
-class Vector:
-    """A point of weight space with its image under the inner product of the penalty.
-
-    For linear weights the two are one array. For a kernel the coordinates are dual
-    coefficients, the image is the kernel times them, and inner products need both.
-    """
-
-    __slots__ = ("at", "image")
-
-    def __init__(self, at: np.ndarray, image: np.ndarray):
-        self.at = at
-        self.image = image
-
-    def dot(self, other: Vector) -> float:
-        """Inner product."""
-        return float(np.vdot(self.at, other.image))
-
-    def plus(self, factor: float, other: Vector) -> Vector:
-        """``self + factor * other``."""
-        at = self.at + factor * other.at
-        return Vector(at, at if self.image is self.at else self.image + factor * other.image)
-
-    def times(self, factor: float) -> Vector:
-        """``factor * self``."""
-        at = factor * self.at
-        return Vector(at, at if self.image is self.at else factor * self.image)
-
-
-@dataclass
-class DualState:
-    """A dual point with the weights it stands for, and what a compiled pass keeps."""
-
-    mu: np.ndarray
-    weights: np.ndarray
-    rest: np.ndarray
-    quiet: np.ndarray
-    cache: np.ndarray | None = field(default=None, repr=False)
-    gaps: np.ndarray | None = field(default=None, repr=False)
 
 
 class Objective:
@@ -140,6 +78,10 @@ class Objective:
         self.entropic = route.entropic
         #: The penalty is the square of a norm, so that quasi-Newton methods may be used.
         self.ridge = self.penalty.l1 == 0.0
+        #: There is a `hessian`, small enough for Newton's method.
+        self.newton = False
+        #: Thresholds must not cross.
+        self.in_order_only = False
         self.has_intercept = scorer.free(scorer.start()).size > 0
         norms = scorer.square_norms()
         self._norms = norms
@@ -155,6 +97,11 @@ class Objective:
         with np.errstate(over="ignore"):
             self.size = float(self.weight.sum()) * route.size
         self._pull = scorer.pull(norms) if self.has_intercept else 0.0
+
+    @property
+    def everything(self) -> Examples:
+        """All examples."""
+        return Examples(self.route, self.target, self.weight, self.loss_weight)
 
     # Primal. Scores and their transpose are sums over chunks of data (see `Scorer.pieces`);
     # everything between them is per example.
@@ -191,30 +138,17 @@ class Objective:
 
         Smoothing subtracts ``strength/2 |mu - centre|**2`` from each example's bonus.
         """
-        route, c = self.route, self.weight
-        structure = route.structure
-        upper, mu, bonus = route.solve(scores, self.target, self.loss_weight, strength, centre)
-        constant = route.constant(self.loss_weight)
-        rest = constant - route.at(scores, self.target)
-        attained = upper
-        if strength or not route.exact:
-            attained = bonus + structure.dot(scores, mu)
-        if strength and not route.entropic:
-            away = mu if centre is None else mu - centre
-            attained = attained - 0.5 * strength * structure.dot(away, away)
-        above, value = float(c @ (upper + rest)), float(c @ (attained + rest))
-        blur = above - value
-        gain = float(c @ (bonus + constant))
-        residual = structure.scale(c, route.residual(mu, self.target))
-        # By entropy, the smoothed value is itself the upper bound.
-        return Loss(above if route.entropic else value, residual, above, gain, blur)
+        return sum_losses(self.everything, scores, strength, centre)
 
     def pullback(self, loss: Loss) -> Vector:
         """Gradient of the sum over examples, and minus the dual weights of its maximisers."""
-        pulled = self.scorer.pullback(loss.residual)
+        return self._pulled(self.scorer.pullback(loss.residual))
+
+    def _pulled(self, weights: np.ndarray) -> Vector:
+        """A transposed change of scores as weights, under the inner product of `vector`."""
         if not self.scorer.euclidean:
-            self.scorer.free(pulled)[...] *= self._pull
-        return self.vector(pulled)
+            self.scorer.free(weights)[...] *= self._pull
+        return self.vector(weights)
 
     def gradient(self, weights: Vector, pull: Vector) -> Vector:
         """Gradient of the whole objective under a ridge, in the penalty's inner product."""
@@ -256,8 +190,8 @@ class Objective:
 
     def loss_gradient(self, weights: np.ndarray, strength: float = 0.0) -> tuple[float, np.ndarray]:
         """Value and gradient of the (smoothed) sum over examples."""
-        loss = self.loss(self.scorer.scores(weights), strength)
-        return loss.value, self.scorer.pullback(loss.residual)
+        loss = self.loss(self.scores(self.vector(weights)), strength)
+        return loss.value, self.pullback(loss).at
 
     def sample_gradient(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Unbiased estimate, from a few examples, of the gradient of the sum over examples."""
@@ -313,7 +247,8 @@ class Objective:
             self._plain_pass(state, order)
         if self.has_intercept:
             residual = self._class_residual(state.mu)
-            self.scorer.free(state.weights)[...] += self._pull * residual
+            step = self.scorer.free_step(residual)
+            self.scorer.free(state.weights)[...] += self._pull * step
 
     def _class_residual(self, mu: np.ndarray) -> np.ndarray:
         return self.route.total(self.weight, self.target) - self.weight @ mu
@@ -394,7 +329,7 @@ class Objective:
         """The training problem of these examples alone."""
         scorer = self.scorer.restrict(rows)
         scorer.executor = self.executor
-        return Objective(
+        return type(self)(
             scorer,
             self.route.take(rows)[0],
             self.target[rows],
@@ -476,8 +411,7 @@ class Objective:
 
     def bounds(self, weights: np.ndarray, mu: np.ndarray) -> Bounds:
         """Primal value at `weights` and dual value at `mu`, repaired where intercepts ask."""
-        scores = self.scorer.scores(weights)
-        return Bounds(self.primal(weights, scores), self.dual(mu))
+        return Bounds(self.primal(weights), self.dual(mu))
 
     def look(self, state: DualState) -> tuple[np.ndarray, float, float]:
         """Weights of a dual state, the objective there, and a dual value to hope for.
@@ -488,12 +422,12 @@ class Objective:
         weights = self.primal_weights(state)
         scores = self.scorer.cached_scores(state)
         if scores is None:
-            scores = self.scorer.scores(weights)
+            scores = self.scores(self.vector(weights))
         bonus = self.route.bonus(state.mu, self.target, self.loss_weight)
         hope = float(self.weight @ (bonus + self.route.constant(self.loss_weight)))
         hope -= self.scorer.conjugate_value(self.penalty, state.weights, scores)
         if self.has_intercept:
-            left = self._class_residual(state.mu)
+            left = self.scorer.free_step(self._class_residual(state.mu))
             hope -= float(np.vdot(self.scorer.free(state.weights), left))
         return weights, self.primal(weights, scores), hope
 
@@ -506,9 +440,7 @@ class Objective:
     ) -> tuple[float, np.ndarray]:
         """The objective, and the surrogate of each example."""
         scores = self.scorer.scores(weights) if scores is None else scores
-        upper = self.route.solve(scores, self.target, self.loss_weight).upper
-        values = upper - self.route.at(scores, self.target)
-        values += self.route.constant(self.loss_weight)
+        values = surrogates_of(self.everything, scores)
         penalty = self.scorer.penalty_value(self.penalty, weights, scores)
         return float(self.weight @ values) + penalty, values
 
@@ -525,10 +457,21 @@ class Objective:
         _, mu, bonus = self.route.solve(scores, self.target, self.loss_weight, strength, centre)
         return mu, self.dual(mu, bonus if self.route.entropic else None)
 
+    def dual_value(
+        self, scores: np.ndarray, strength: float = 0.0, centre: np.ndarray | None = None
+    ) -> float:
+        """The dual value near the (smoothed) maximisers at these scores."""
+        return self.dual_at(scores, strength, centre)[1]
+
     def bounds_at(self, weights: np.ndarray) -> Bounds:
         """Primal value at `weights`, and the dual value at the maximisers there."""
-        scores = self.scorer.scores(weights)
-        return Bounds(self.primal(weights, scores), self.dual_at(scores)[1])
+        scores = self.scores(self.vector(weights))
+        return Bounds(self.primal(weights, scores), self.dual_value(scores))
+
+    def bonuses(self, weights: np.ndarray, mu: np.ndarray | None = None) -> np.ndarray:
+        """Each example's bonus at `mu`, by default at the maximisers at these weights."""
+        mu = self.dual_point(self.scores(self.vector(weights))) if mu is None else mu
+        return self.route.bonus(mu, self.target, self.loss_weight)
 
     def dual(self, mu: np.ndarray, bonus: np.ndarray | None = None) -> float:
         """The dual value near `mu`, at a feasible point; `bonus` is a bound of mu's, if known."""
