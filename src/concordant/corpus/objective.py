@@ -61,7 +61,7 @@ class CorpusObjective:
         Features of the answers, where they are not those of `codes`.
     """
 
-    entropic = True
+    entropic = quick_primal = True
 
     def __init__(
         self,

@@ -76,6 +76,8 @@ class Objective:
         self.smooth = route.surrogate.smooth
         #: Smoothing is by entropy and has no centre.
         self.entropic = route.entropic
+        #: A value costs no more than a smoothed one, or there is no other bound.
+        self.quick_primal = route.exact or route.entropic
         #: The penalty is the square of a norm, so that quasi-Newton methods may be used.
         self.ridge = self.penalty.l1 == 0.0
         #: There is a `hessian`, small enough for Newton's method.

@@ -24,6 +24,8 @@ MANY = 100
 ENTROPIC = 0.07
 #: Weights up to which more pairs there cost nothing beside the marginals, and save steps.
 SMALL = 20_000
+#: Gap, in units of the one asked for, above which an objective that is dear is not evaluated.
+NEAR = 10.0
 #: Near the end of such a stage its objective proper is evaluated once in so many steps.
 VALUE_EVERY = 8
 
@@ -84,7 +86,10 @@ class Lbfgs:
                 return
             centre, dual = objective.dual_at(objective.scores(weights), strength, centre)
             run.mu = centre
-            if run.record(weights.at, objective.primal(weights.at), dual):
+            primal = np.inf  # the stage has left a bound, which will do until the end is near
+            if objective.quick_primal or run.primal - dual <= NEAR * run.target:
+                primal = objective.primal(weights.at)
+            if run.record(weights.at, primal, dual):
                 return
             if objective.entropic:  # there is no centre: the strength has to fall
                 strength, floor = strength / 3.0, 0.0

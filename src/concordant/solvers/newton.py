@@ -17,8 +17,8 @@ from concordant.solvers.lbfgs import Lbfgs, search
 
 #: Steps after which a certificate is asked for in any case.
 LOOK_EVERY = 8
-#: Steps without gain after which kinks are blamed.
-PATIENCE = 3
+#: Steps without gain after which kinks are blamed, and steps after which the sample is.
+PATIENCE, STEPS = 3, 50
 
 
 class Newton:
@@ -74,7 +74,7 @@ class Newton:
         weights = objective.vector(objective.start() if start is None else start.copy())
         scores = objective.scores(weights)
         loss = objective.loss(scores)
-        since, slow = 0, 0
+        since, slow, last = 0, 0, run.n_iter + STEPS
         while True:
             pull = objective.pullback(loss)
             gradient = objective.gradient(weights, pull)
@@ -85,9 +85,10 @@ class Newton:
                 dual, since = objective.dual_value(scores), 0
             if run.record(weights.at, primal, dual):
                 return True
-            if slow >= PATIENCE:
+            hessian = objective.hessian(scores, rows)
+            if slow >= PATIENCE or run.n_iter >= last or not np.isfinite(hessian).all():
                 return False
-            direction = objective.vector(-_solve(objective.hessian(scores, rows), gradient.at))
+            direction = objective.vector(-_solve(hessian, gradient.at))
             step, loss, scores = search(
                 objective, weights, gradient, direction, scores, loss, first=1.0
             )
