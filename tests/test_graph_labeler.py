@@ -342,7 +342,7 @@ BAD_GRAPHS: dict[str, tuple[Any, str]] = {
     ),
     "shape": (cc.Graph(np.ones((2, 3)), [(0, 1, 1)]), r"edges of graph 1 must have shape \(m, 2\)"),
     "float": (cc.Graph(np.ones((2, 3)), [(0.0, 1.0)]), "edges of graph 1 must be pairs of node"),
-    "empty": (cc.Graph(np.ones((0, 3)), []), "graph 1 has no nodes"),
+    "empty": (cc.Graph(np.ones((0, 3)), []), "graph 1 is empty: it has no nodes"),
     "width": (cc.Graph(np.ones((2, 4)), [(0, 1)]), "graph 1 has 4 node features, graph 0 has 3"),
     "nan": (
         cc.Graph([[1, 1, 1], [1, np.nan, 1]], [(0, 1)]),

@@ -422,7 +422,7 @@ BAD = {
     "no features": ([["ab"]], [["N"]], TypeError, "sequence 0, token 0"),
     "odd value": ([[{"a": object()}]], [["N"]], TypeError, "feature 'a' has the value"),
     "widths": ([np.zeros((1, 2)), np.zeros((1, 3))], [[0], [1]], ValueError, "sequence 1 has 3"),
-    "nan array": ([np.full((1, 2), np.nan)], [[0]], ValueError, "sequence 0 contains NaN"),
+    "nan array": ([np.full((1, 2), np.nan)], [[0]], ValueError, "sequence 0: row 0 contains"),
     "no labels": ([[["a"]]], [[None]], ValueError, "no known labels"),
     "edges": (
         [cc.Sequence(np.zeros((2, 1)), np.zeros((2, 1)))], [[0, 1]], ValueError, "2 rows of",

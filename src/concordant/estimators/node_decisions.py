@@ -84,24 +84,25 @@ class NodeDecisions:
         """The structure of a batch that `_read` returned."""
 
     @abstractmethod
-    def _weights(self) -> np.ndarray:
-        """The fitted weights as `PairwiseScorer` takes them."""
+    def _fitted_scorer(self, batch: Any, structure: Pairwise) -> tuple[PairwiseScorer, np.ndarray]:
+        """A scorer of a batch, and the fitted weights in its order."""
 
-    def _ask(self, X: Any, fixed: Any = None) -> Asked:
-        """Structure and scores of these examples."""
+    def _ask(self, X: Any, fixed: Any = None, name: str = "fixed") -> Asked:
+        """Structure and scores of these examples; `name` is what errors call the known labels."""
         check_is_fitted(self)
         X, _ = check_examples(X)
         batch = self._read(X, fitting=False)
         structure = self._structure(batch)
         structure.forbidden = self._forbidden_mask()
-        scores = PairwiseScorer(batch.x, structure, batch.edge_x, True).scores(self._weights())
+        scorer, weights = self._fitted_scorer(batch, structure)
+        scores = scorer.scores(weights)
         codes = np.full(structure.n_nodes, -1)
         if fixed is not None:
             if len(fixed) != len(X):
-                raise ValueError(f"X has {len(X)} examples, fixed has {len(fixed)}")
+                raise ValueError(f"X has {len(X)} examples, {name} has {len(fixed)}")
             fixed = [[None] * n if f is None else f for f, n in zip(fixed, batch.lengths)]
-            values = flat_labels(fixed, batch.lengths, self._noun, "fixed")
-            codes = codes_of(values, self.classes_, batch.lengths, "fixed")
+            values = flat_labels(fixed, batch.lengths, self._noun, name)
+            codes = codes_of(values, self.classes_, batch.lengths, name)
             known = np.flatnonzero(codes >= 0)
             structure.keep_only(scores, known, codes[known])
         return Asked(structure, scores, codes)
@@ -133,25 +134,28 @@ class NodeDecisions:
             Labels that are known: for each example None, or a list with None where unknown.
         """
         asked = self._ask(X, fixed)
-        structure, costs = asked.structure, self._rule.costs
-        if _is_probabilistic(self):
-            q = structure.nodes(self._marginals(asked))
-            best = (q @ costs.costs.T).argmin(axis=1)
-        elif costs.actions_are_labels or not _is_adversarial(self):
-            best = costs.own_action[self._decoded(asked)]
-        else:
-            best = self._game(asked).argmax(axis=1)
+        best = self._actions(asked.structure, asked.scores)
         known = asked.fixed >= 0
-        best[known] = costs.own_action[asked.fixed[known]]
-        return object_array(structure.codes_of(self.actions_[best]))
+        best[known] = self._rule.costs.own_action[asked.fixed[known]]
+        return object_array(asked.structure.codes_of(self.actions_[best]))
 
-    def _decoded(self, asked: Asked) -> np.ndarray:
-        labels, values = asked.structure.decode(asked.scores)
+    def _actions(self, structure: Pairwise, scores: np.ndarray) -> np.ndarray:
+        """The action at every node, ``(N,)``, as a number."""
+        costs = self._rule.costs
+        if _is_probabilistic(self):
+            q = structure.nodes(self._marginals(structure, scores))
+            return (q @ costs.costs.T).argmin(axis=1)
+        if costs.actions_are_labels or not _is_adversarial(self):
+            return costs.own_action[self._decoded(structure, scores)]
+        return self._game(structure, scores).argmax(axis=1)
+
+    def _decoded(self, structure: Pairwise, scores: np.ndarray) -> np.ndarray:
+        labels, values = structure.decode(scores)
         self._check_possible(values)
         return labels
 
-    def _marginals(self, asked: Asked) -> np.ndarray:
-        partition, mu = asked.structure.marginals(asked.scores)
+    def _marginals(self, structure: Pairwise, scores: np.ndarray) -> np.ndarray:
+        partition, mu = structure.marginals(scores)
         self._check_possible(partition)
         return mu
 
@@ -163,11 +167,10 @@ class NodeDecisions:
                 "pairs contradict each other"
             )
 
-    def _game(self, asked: Asked) -> np.ndarray:
+    def _game(self, structure: Pairwise, scores: np.ndarray) -> np.ndarray:
         """The predictor's equilibrium at every node, ``(N, n_actions)``."""
         from concordant.oracles.node_game import play
 
-        structure, scores = asked.structure, asked.scores
         barred = np.isneginf(scores)
         if barred.any():  # the game takes products with scores: forbid by a price
             finite = scores[~barred]
@@ -183,17 +186,30 @@ class NodeDecisions:
         Of the fitted distribution for the log and hybrid routes; of the predictor's equilibrium for
         the adversarial route under 0-1 loss.
         """
-        asked = self._ask(X, fixed)
-        structure = asked.structure
+        structure, scores, _ = self._ask(X, fixed)
         if _is_adversarial(self):
-            return object_array(structure.codes_of(self._game(asked)))
-        return object_array(structure.codes_of(structure.nodes(self._marginals(asked))))
+            return object_array(structure.codes_of(self._game(structure, scores)))
+        return object_array(structure.codes_of(structure.nodes(self._marginals(structure, scores))))
 
     @available_if(_is_adversarial)
     def strategy(self, X: Any) -> np.ndarray:
         """The predictor's equilibrium at every node: an object array of (n_nodes, n_actions)."""
-        asked = self._ask(X)
-        return object_array(asked.structure.codes_of(self._game(asked)))
+        structure, scores, _ = self._ask(X)
+        return object_array(structure.codes_of(self._game(structure, scores)))
+
+    @available_if(_is_probabilistic)
+    def predict_proba(self, X: Any, y: Any = None) -> np.ndarray:
+        """Probability of a labelling of each example: of `y`, or of the most probable one.
+
+        Where `y` has None, any label will do: of all labellings that agree with it.
+        """
+        structure, scores, _ = self._ask(X)
+        partition = structure.marginals(scores)[0]
+        self._check_possible(partition)
+        if y is None:
+            return np.exp(structure.decode(scores)[1] - partition)
+        scores = self._ask(X, y, "y").scores
+        return np.exp(structure.marginals(scores)[0] - partition)
 
     def predict_best(self, X: Any, number: int = 5, fixed: Any = None) -> list[list[Any]]:
         """The labellings with the largest scores: for each example a list, best first, of pairs

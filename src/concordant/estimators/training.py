@@ -16,7 +16,7 @@ from concordant.estimators.progress import Progress
 from concordant.executor import Executor
 from concordant.objective import Objective
 from concordant.scorers import Scorer
-from concordant.solvers import BrokenCertificate, Result, find_solver, minimise
+from concordant.solvers import BrokenCertificate, Result, Validation, find_solver, minimise
 from concordant.structures import LabelCosts
 from concordant.surrogates import LabelRoute
 
@@ -57,8 +57,9 @@ def build_objective(
 
 
 def solve(
-    given: Any, objective: Objective, start: Start | None, seed: int, solver: str | None = None
-) -> Result:
+    given: Any, objective: Objective, start: Start | None, seed: int, solver: str | None = None,
+    validation: Validation | None = None,
+) -> Result:  # fmt: skip
     """Minimise with the solver (default: `given`'s own) and the stopping rule asked for."""
     weights, mu = None, None
     if start is not None and start.weights.shape == objective.start().shape:
@@ -67,12 +68,13 @@ def solve(
         if start.mu is not None and _same(start.problem, problem_of(objective)):
             mu = start.mu.copy()
     found = find_solver(solver or given.solver, objective, mu)
-    return run_solver(given, found, objective, weights, seed)
+    return run_solver(given, found, objective, weights, seed, validation)
 
 
 def run_solver(
-    given: Any, solver: Any, objective: Any, weights: np.ndarray | None, seed: int
-) -> Result:
+    given: Any, solver: Any, objective: Any, weights: np.ndarray | None, seed: int,
+    validation: Validation | None = None,
+) -> Result:  # fmt: skip
     """Minimise by the stopping rule asked for; warn if it is not met."""
     progress = Progress(given.verbose)
     try:
@@ -84,6 +86,7 @@ def run_solver(
             max_iter=given.max_iter,
             random_state=seed,
             report=progress,
+            validation=validation,
         )
     except BrokenCertificate as error:
         raise _no_certificate(given, error) from error
@@ -123,7 +126,7 @@ def _same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
 
 def warn_of(result: Result) -> None:
     """Warn if training stopped before its tolerance was met."""
-    if result.reason == "tol":
+    if result.reason in ("tol", "validation"):
         return
     if result.reason == "interrupted":
         message = (
