@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from concordant.estimators.graphs import all_edges, as_graph
 from concordant.estimators.pairwise import PairwiseLabeler
 from concordant.estimators.rows import Batch
+from concordant.estimators.training import level_of_caller
 from concordant.scorers import PairwiseScorer
 from concordant.structures import Graph
 from concordant.structures.elimination import LIMIT
@@ -155,7 +157,10 @@ class GraphLabeler(PairwiseLabeler):
         if self.inference == "exact":
             raise ValueError(f"{what}; use inference='approximate' or 'auto', or fewer edges")
         number = int((~structure.exact).sum())
-        warnings.warn(f"{what}; it and {number - 1} others get approximate inference", stacklevel=4)
+        warnings.warn(
+            f"{what}; it and {number - 1} others get approximate inference",
+            stacklevel=level_of_caller(),
+        )
 
     def _store_weights(self, scorer: PairwiseScorer, weights: np.ndarray) -> None:
         super()._store_weights(scorer, weights)
@@ -163,3 +168,13 @@ class GraphLabeler(PairwiseLabeler):
             self.edge_coef_ = self.transitions_[None]
         assert isinstance(scorer.structure, Graph)
         self.width_ = int(scorer.structure.width.max())
+        self._exact = bool(scorer.structure.exact.all())
+
+    def consistency(self, X: Any = None) -> str:
+        check_is_fitted(self)
+        if not self._exact:
+            return (
+                "No guarantee: some training graphs are too wide for exact inference, and what the "
+                "relaxation of the route is consistent for is not known."
+            )
+        return super().consistency(X)

@@ -18,6 +18,18 @@ from concordant.scorers import PairwiseScorer
 from concordant.structures import LabelCosts, NodeCosts, Pairwise
 from concordant.surrogates import Adversarial, Hybrid, Log, Surrogate, find_surrogate
 
+#: Solvers that do not minimise the surrogate, and what that means.
+BLIND = {
+    "perceptron": (
+        "Not consistent: the perceptron knows neither surrogate nor loss, and on data that no "
+        "weights label without mistakes it converges to nothing in particular."
+    ),
+    "passive_aggressive": (
+        "Not consistent: passive-aggressive updates follow one example at a time and minimise no "
+        "surrogate of the whole sample."
+    ),
+}
+
 #: Gap of the games solved for prediction, in largest costs a node.
 GAME_TOLERANCE = 1e-3
 
@@ -28,6 +40,7 @@ class NodeRule(NamedTuple):
     surrogate: Surrogate
     loss: LabelLoss
     costs: LabelCosts
+    summary: dict[str, float]
 
 
 class Asked(NamedTuple):
@@ -65,6 +78,11 @@ def _has_marginals(model: Any) -> bool:
     return found is not None and found[0].has_probabilities(found[1])
 
 
+def no_majority(structure: Pairwise, scores: np.ndarray) -> np.ndarray:
+    """Whether no labelling of an example has a probability of 1/2 or more."""
+    return np.exp(structure.decode(scores)[1] - structure.marginals(scores)[0]) < 0.5
+
+
 class NodeDecisions:
     """Prediction from scores of nodes and edges."""
 
@@ -73,6 +91,7 @@ class NodeDecisions:
     actions_: np.ndarray
     _rule: NodeRule
     forbidden: Any
+    solver: Any
 
     @abstractmethod
     def _read(self, X: Any, fitting: bool) -> Any:
@@ -225,6 +244,32 @@ class NodeDecisions:
         rng = np.random.default_rng(random_state)
         labels = asked.structure.sample(asked.scores, rng)
         return object_array(asked.structure.codes_of(self.classes_[labels]))
+
+    def consistency(self, X: Any = None) -> str:
+        """Whether enough data would give the best decisions under this loss, and when.
+
+        Parameters
+        ----------
+        X : list of examples, default=None
+            Where to look for examples without a majority labelling (hybrid route only); by default
+            the training examples.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> model = cc.SequenceLabeler(surrogate="log").fit([[["a"], ["b"]]], [["x", "y"]])
+        >>> model.consistency().split(":")[0]
+        'Consistent for every loss summed over nodes, this one included'
+        """
+        check_is_fitted(self)
+        surrogate, _, costs, summary = self._rule
+        unseen = BLIND.get(self.solver)
+        if unseen is not None:
+            return unseen
+        if X is not None and surrogate.name == "hybrid":
+            structure, scores, _ = self._ask(X)
+            summary = {"no_majority": float(np.mean(no_majority(structure, scores)))}
+        return surrogate.node_consistency(costs, summary)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``1 - mean loss / largest cost`` over the nodes with a known label: accuracy under 0-1

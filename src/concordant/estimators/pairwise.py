@@ -12,18 +12,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from concordant.corpus.data import Features, Layout
 from concordant.estimators.answers import classes_of, codes_of, flat_labels, node_weights
-from concordant.estimators.node_decisions import NodeDecisions, NodeRule
+from concordant.estimators.node_decisions import NodeDecisions, NodeRule, no_majority
 from concordant.estimators.parameters import NodeParameters, check_node_parameters
 from concordant.estimators.rows import Batch, is_named, read_edges, read_nodes
 from concordant.estimators.structured import StructuredEstimator, check_examples
 from concordant.estimators.training import Start, all_or_nothing, one_blas_thread, solve
-from concordant.executor import Executor
+from concordant.executor import Executor, chunks
 from concordant.metrics import check_weights
 from concordant.objective import Objective
 from concordant.scorers import PairwiseScorer, Pattern
 from concordant.solvers import Result, Validation
 from concordant.structures import LabelCosts, NodeCosts, Pairwise, PartTarget
-from concordant.surrogates import Adversarial, Log, Route, SmoothedRoute
+from concordant.surrogates import Adversarial, Hybrid, Log, Route, SmoothedRoute
 
 #: Rounds of completing unknown labels and training on the completion.
 ROUNDS = 20
@@ -175,7 +175,8 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
             codes = codes_of(known, self.classes_, batch.lengths)
             matrix, self.actions_ = parameters.loss.resolve(self.classes_)
             same = self.actions_.tolist() == self.classes_.tolist()
-            self._rule = NodeRule(parameters.surrogate, parameters.loss, LabelCosts(matrix, same))
+            costs = LabelCosts(matrix, same)
+            self._rule = NodeRule(parameters.surrogate, parameters.loss, costs, {})
             mean = np.bincount(owner, at_nodes) / batch.lengths
             if parameters.surrogate.weighs == "example":
                 weight, at_nodes = weight * mean, np.ones_like(at_nodes)
@@ -196,7 +197,10 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
                     scorer.structure.executor = executor
                     codes, weight = codes[used[owner]], weight[used]
                 result = self._train(scorer, codes, self.C * weight, parameters, start)
-            self._store(scorer, result)
+                self._store(scorer, result)
+                if isinstance(parameters.surrogate, Hybrid):
+                    share = self._share_without_majority(scorer, result.weights, weight)
+                    self._rule = self._rule._replace(summary={"no_majority": share})
         return self
 
     @property
@@ -339,6 +343,16 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
         self.n_iter_, self.history_ = result.n_iter, result.history
         if self.warm_start:
             self._start = Start(result.weights, None, ())
+
+    def _share_without_majority(
+        self, scorer: PairwiseScorer, weights: np.ndarray, weight: np.ndarray
+    ) -> float:
+        """Share of the examples without a majority labelling, a few at a time."""
+        open_ = [
+            no_majority(one.structure, one.scores(weights))
+            for one in map(scorer.take, chunks(scorer.n_examples, 512))
+        ]
+        return float(np.average(np.concatenate(open_), weights=weight))
 
     def _store_weights(self, scorer: PairwiseScorer, weights: np.ndarray) -> None:
         """Keep the weights under their public names."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 
-class Sequence(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Sequence:
     """A sequence with features of its steps from one token to the next.
 
     Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -124,6 +125,18 @@ def _same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     return a[0] == b[0] and all(np.array_equal(x, y) for x, y in zip(a[1:], b[1:]))
 
 
+def level_of_caller() -> int:
+    """The stacklevel, for a warning given by who asks, of the first call from outside."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and __name__.split(".")[0] == _package(frame):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _package(frame: Any) -> str:
+    return str(frame.f_globals.get("__name__", "")).split(".")[0]
+
+
 def warn_of(result: Result) -> None:
     """Warn if training stopped before its tolerance was met."""
     if result.reason in ("tol", "validation"):
@@ -139,7 +152,7 @@ def warn_of(result: Result) -> None:
             f"{result.gap:.3g} at objective {result.objective:.6g}; raise max_iter or tol, "
             "scale the features, or lower C"
         )
-    warnings.warn(message, ConvergenceWarning, stacklevel=5)  # where `fit` was called
+    warnings.warn(message, ConvergenceWarning, stacklevel=level_of_caller())
 
 
 def one_blas_thread() -> Any:
