@@ -118,6 +118,32 @@ def test_solvers_agree(solver: str) -> None:
     assert model.objective_ == pytest.approx(other.objective_, rel=2e-3)
 
 
+CERTIFIED = {"dual": 1e-2, "working_set": 1e-2, "block_frank_wolfe": 4e-2, "fista": 4e-2}
+SLOW = {("adversarial", name) for name in ("working_set", "fista", "pegasos", "adagrad", "adam")}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("route", ["log", "hinge", "hybrid", "adversarial"])
+@pytest.mark.parametrize("solver", [*CERTIFIED, "sgd", "pegasos", "adagrad", "adam"])
+def test_every_solver_brackets_the_optimum_with_intercepts(route: str, solver: str) -> None:
+    X, y = small_graphs()
+    if (route, solver) in SLOW:
+        pytest.skip("many games, and no code that other cases do not run")
+    passes = 5 if solver not in CERTIFIED else 15 if route == "adversarial" else 60
+    model = cc.GraphLabeler(surrogate=route, C=0.5, solver=solver, max_iter=passes)
+    if route in ("log", "hybrid") and solver in ("dual", "working_set", "block_frank_wolfe"):
+        with pytest.raises(ValueError, match="is for the hinge and adversarial routes"):
+            model.fit(X, y)
+        return
+    model.fit(X, y)
+    near = cc.GraphLabeler(surrogate=route, C=0.5, tol=5e-3).fit(X, y)
+    assert model.objective_ - model.gap_ <= near.objective_
+    assert near.objective_ - near.gap_ <= model.objective_
+    if solver in CERTIFIED and route != "hybrid":
+        assert model.objective_ <= near.objective_ * (1.0 + CERTIFIED[solver])
+        assert model.gap_ <= 3.0 * CERTIFIED[solver] * model.objective_
+
+
 def test_the_adversarial_route_is_consistent() -> None:
     """With scores rich enough for any marginals, the best labelling costs least on average
     (Fathony's thesis, Theorem 3.3), also where no labelling has a majority."""

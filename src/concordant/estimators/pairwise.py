@@ -23,8 +23,10 @@ from concordant.objective import Objective
 from concordant.scorers import PairwiseScorer, Pattern
 from concordant.solvers import Result, Validation
 from concordant.structures import LabelCosts, NodeCosts, Pairwise, PartTarget
-from concordant.surrogates import Adversarial, Hybrid, Log, Route, SmoothedRoute
+from concordant.surrogates import Adversarial, Hinge, Hybrid, Log, NodeRoute, SmoothedRoute
 
+#: Solvers that need the bonus of any dual point.
+DUAL_SOLVERS = ("dual", "working_set", "block_frank_wolfe")
 #: Rounds of completing unknown labels and training on the completion.
 ROUNDS = 20
 
@@ -305,12 +307,15 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
             costs = LabelCosts(parameters.training_loss.resolve(self.classes_)[0])
         adversarial = isinstance(parameters.surrogate, Adversarial)
         matrix = costs.costs if adversarial else costs.between_labels
-        structure, own = scorer.structure, self.solver
-        if own in ("auto", "lbfgs"):  # smoothed by entropy: marginals are all that it takes
-            loss, own = NodeCosts(structure, matrix), "lbfgs"
-            route: Route = SmoothedRoute(parameters.surrogate, structure, loss)
-        else:
-            route = parameters.surrogate.bind(structure, matrix)
+        structure = scorer.structure
+        own = "lbfgs" if self.solver == "auto" else self.solver
+        plain = isinstance(parameters.surrogate, Adversarial | Hinge)
+        if own in DUAL_SOLVERS and not plain:
+            raise ValueError(f"solver={own!r} is for the hinge and adversarial routes here")
+        # Smoothed by entropy marginals are all that it takes; the entropy of a point that comes
+        # from elsewhere would not be known.
+        kind = SmoothedRoute if own == "lbfgs" or not plain else NodeRoute
+        route = kind(parameters.surrogate, structure, NodeCosts(structure, matrix))
         objective = Objective(scorer, route, target, weight, executor=structure.executor)
         return solve(self, objective, start, parameters.seed, own, parameters.validation)
 

@@ -178,6 +178,12 @@ class PairwiseScorer(Scorer):
             out[i] = max(out[i], own + self.shared * count) if count else out[i]
         return out
 
+    def free_norms(self) -> np.ndarray:
+        return self.structure.lengths.astype(float)
+
+    def pull(self, norms: np.ndarray) -> float:
+        return max(float(norms.sum() / self.structure.n_nodes), 1.0)
+
     def take(self, rows: slice | np.ndarray) -> PairwiseScorer:
         chosen = np.arange(self.n_examples)[rows]
         structure, _ = self.structure.take(chosen)

@@ -51,8 +51,7 @@ class Fista:
             if since >= due or move == 0.0:
                 scores = objective.scores(objective.vector(weights))
                 primal = objective.primal(weights, scores)
-                run.mu = objective.dual_point(scores, strength)
-                dual = objective.dual(run.mu)
+                run.mu, dual = objective.dual_at(scores, strength)
                 stop, since = run.record(weights, primal, dual, since), 0
                 if stop:
                     return weights, step, True

@@ -34,7 +34,7 @@ from concordant.surrogates.questions import (
 )
 from concordant.surrogates.rejecting import RejectingCrammerSinger, RejectingOneVsRest
 from concordant.surrogates.smooth_game import SmoothGame
-from concordant.surrogates.smoothed import SmoothedRoute
+from concordant.surrogates.smoothed import NodeRoute, SmoothedRoute
 from concordant.surrogates.thresholds import AllThreshold, ImmediateThreshold, Reduction
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "LatentSVM",
     "LeeLinWahba",
     "Log",
+    "NodeRoute",
     "OneSidedRegression",
     "OneVsRest",
     "Quadratic",
