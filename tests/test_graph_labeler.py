@@ -118,17 +118,16 @@ def test_solvers_agree(solver: str) -> None:
     assert model.objective_ == pytest.approx(other.objective_, rel=2e-3)
 
 
+STOCHASTIC = ("sgd", "pegasos", "adagrad", "adam")
 CERTIFIED = {"dual": 1e-2, "working_set": 1e-2, "block_frank_wolfe": 4e-2, "fista": 4e-2}
-SLOW = {("adversarial", name) for name in ("working_set", "fista", "pegasos", "adagrad", "adam")}
+ALL = [(r, s) for r in ("log", "hinge", "hybrid") for s in (*CERTIFIED, *STOCHASTIC)]
+ALL += [("adversarial", name) for name in ("dual", "block_frank_wolfe", "sgd")]  # the slow ones
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("route", ["log", "hinge", "hybrid", "adversarial"])
-@pytest.mark.parametrize("solver", [*CERTIFIED, "sgd", "pegasos", "adagrad", "adam"])
+@pytest.mark.parametrize(("route", "solver"), ALL)
 def test_every_solver_brackets_the_optimum_with_intercepts(route: str, solver: str) -> None:
     X, y = small_graphs()
-    if (route, solver) in SLOW:
-        pytest.skip("many games, and no code that other cases do not run")
     passes = 5 if solver not in CERTIFIED else 15 if route == "adversarial" else 60
     model = cc.GraphLabeler(surrogate=route, C=0.5, solver=solver, max_iter=passes)
     if route in ("log", "hybrid") and solver in ("dual", "working_set", "block_frank_wolfe"):

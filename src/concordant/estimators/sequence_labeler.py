@@ -217,16 +217,15 @@ class SequenceLabeler(PairwiseLabeler):
             names = ", ".join(SEQUENCE_SOLVERS)
             raise ValueError(f"unknown solver {name!r}; names are auto, {names}")
         blocks = name == "block_frank_wolfe"
-        if blocks and (model.alpha > 0.0 or objective.has_intercept or not objective.ridge):
+        if blocks and (model.alpha > 0.0 or not objective.ridge):
             raise ValueError(
                 "solver='block_frank_wolfe' is for the hinge and adversarial routes with "
-                "penalty='l2' and fit_intercept=False"
+                "penalty='l2'"
             )
         gibbs = name == "exponentiated_gradient"
-        if gibbs and (model.alpha < 1.0 or objective.has_intercept or not objective.ridge):
+        if gibbs and (model.alpha < 1.0 or not objective.ridge):
             raise ValueError(
-                "solver='exponentiated_gradient' is for the log route with penalty='l2' and "
-                "fit_intercept=False"
+                "solver='exponentiated_gradient' is for the log route with penalty='l2'"
             )
         if name in ("lbfgs", "fista") and model.adversarial:
             raise ValueError(f"solver={name!r} does not train the adversarial route here")
