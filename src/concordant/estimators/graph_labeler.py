@@ -53,7 +53,11 @@ class GraphLabeler(PairwiseLabeler):
         An unpenalised score of each label.
     early_stopping, validation_fraction, n_iter_no_change
         As in `SequenceLabeler`.
-    solver, max_iter, tol, random_state, n_jobs, warm_start, verbose
+    solver : str, default="auto"
+        "lbfgs", "fista"; for the hinge and adversarial routes also "dual", "working_set",
+        "block_frank_wolfe"; for comparison "sgd", "pegasos", "adagrad", "adam" and, for the
+        adversarial route on forests, the published "dual_decomposition".
+    max_iter, tol, random_state, n_jobs, warm_start, verbose
         As in `Classifier`; `tol` is the relative gap at which to stop.
 
     Attributes

@@ -23,7 +23,15 @@ from concordant.objective import Objective
 from concordant.scorers import PairwiseScorer, Pattern
 from concordant.solvers import Result, Validation
 from concordant.structures import LabelCosts, NodeCosts, Pairwise, PartTarget
-from concordant.surrogates import Adversarial, Hinge, Hybrid, Log, NodeRoute, SmoothedRoute
+from concordant.surrogates import (
+    Adversarial,
+    DecomposedRoute,
+    Hinge,
+    Hybrid,
+    Log,
+    NodeRoute,
+    SmoothedRoute,
+)
 
 #: Solvers that need the bonus of any dual point.
 DUAL_SOLVERS = ("dual", "working_set", "block_frank_wolfe")
@@ -310,11 +318,15 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
         structure = scorer.structure
         own = "lbfgs" if self.solver == "auto" else self.solver
         plain = isinstance(parameters.surrogate, Adversarial | Hinge)
+        if own == "dual_decomposition" and not adversarial:
+            raise ValueError(f"solver={own!r} is for the adversarial route")
         if own in DUAL_SOLVERS and not plain:
             raise ValueError(f"solver={own!r} is for the hinge and adversarial routes here")
         # Smoothed by entropy marginals are all that it takes; the entropy of a point that comes
         # from elsewhere would not be known.
-        kind = SmoothedRoute if own == "lbfgs" or not plain else NodeRoute
+        kind: type[NodeRoute] = SmoothedRoute if own == "lbfgs" or not plain else NodeRoute
+        if own == "dual_decomposition":  # as published: subgradient steps, games taken apart
+            kind, own = DecomposedRoute, "adagrad"
         route = kind(parameters.surrogate, structure, NodeCosts(structure, matrix))
         objective = Objective(scorer, route, target, weight, executor=structure.executor)
         return solve(self, objective, start, parameters.seed, own, parameters.validation)

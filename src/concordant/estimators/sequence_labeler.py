@@ -50,8 +50,9 @@ class SequenceLabeler(PairwiseLabeler):
         An unpenalised score of each label. "auto" fits it with numeric features only.
     solver : str, default="auto"
         "lbfgs", "fista" (for a lasso), "block_frank_wolfe" (hinge and adversarial) and
-        "exponentiated_gradient" (log), both without intercepts; for comparison "perceptron",
-        "passive_aggressive", "sgd", "pegasos", "adagrad", "adam".
+        "exponentiated_gradient" (log); for comparison "perceptron", "passive_aggressive", "sgd",
+        "pegasos", "adagrad", "adam" and, for the adversarial route, the published
+        "dual_decomposition". With features of edges: as in `GraphLabeler`.
     early_stopping : bool, default=False
         Hold out a share of the examples, drawn by `random_state`, and stop when the mean loss of
         predictions for them no longer falls. The model with the least such loss is kept, and
@@ -152,13 +153,11 @@ class SequenceLabeler(PairwiseLabeler):
     ) -> Result:  # fmt: skip
         """In passes fused over the corpus, where they serve; else as all labellers of nodes."""
         penalty = check_penalty(self)
-        generic = scorer.edge_x is not None or self._small_game(scorer, parameters)
-        if generic:
-            if penalty.l1 or self.solver not in ("auto", "lbfgs"):
+        if scorer.edge_x is not None or self._as_graphs(scorer, parameters):
+            if penalty.l1:
                 raise ValueError(
-                    f"penalty={self.penalty!r} with solver={self.solver!r} is not available with "
-                    "edge_features or for the adversarial route on few or with intercepts; use "
-                    "penalty='l2' and solver='auto'"
+                    f"penalty={self.penalty!r} is not available with edge_features or for the "
+                    "adversarial route; use penalty='l2'"
                 )
             return super()._train(scorer, codes, weight, parameters, start)
         structure = scorer.structure
@@ -176,10 +175,11 @@ class SequenceLabeler(PairwiseLabeler):
             return self._complete(objective, parameters, start)
         return self._solve(objective, parameters, start)
 
-    def _small_game(self, scorer: PairwiseScorer, parameters: NodeParameters) -> bool:
-        """Whether the games are to be smoothed: they are few, or have intercepts."""
+    def _as_graphs(self, scorer: PairwiseScorer, parameters: NodeParameters) -> bool:
+        """Whether the way of all labellers of nodes is asked for, or better: where games are few,
+        or have intercepts, they are smoothed."""
         if not isinstance(parameters.surrogate, Adversarial) or self.solver != "auto":
-            return False
+            return self.solver == "dual_decomposition"
         return self._with_intercept or scorer.structure.n_nodes < LARGE
 
     def _model(self, parameters: NodeParameters) -> Model:

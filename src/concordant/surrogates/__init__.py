@@ -2,6 +2,7 @@
 
 from concordant.surrogates.adversarial import Adversarial
 from concordant.surrogates.base import LabelRoute, Route, Solution, Surrogate
+from concordant.surrogates.decomposed import DecomposedRoute
 from concordant.surrogates.functions import equilibrium, evaluate
 from concordant.surrogates.hinge import Hinge
 from concordant.surrogates.hybrid import Hybrid
@@ -50,6 +51,7 @@ __all__ = [
     "BinaryEncoded",
     "CostOneVsAll",
     "CostOneVsOne",
+    "DecomposedRoute",
     "Dissimilarity",
     "Hinge",
     "Hybrid",
