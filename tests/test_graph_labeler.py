@@ -119,7 +119,7 @@ def test_solvers_agree(solver: str) -> None:
 
 
 STOCHASTIC = ("sgd", "pegasos", "adagrad", "adam")
-CERTIFIED = {"dual": 1e-2, "working_set": 1e-2, "block_frank_wolfe": 4e-2, "fista": 4e-2}
+CERTIFIED = {"dual": 3e-2, "working_set": 3e-2, "block_frank_wolfe": 4e-2, "fista": 4e-2}
 ALL = [(r, s) for r in ("log", "hinge", "hybrid") for s in (*CERTIFIED, *STOCHASTIC)]
 ALL += [("adversarial", name) for name in ("dual", "block_frank_wolfe", "sgd")]  # the slow ones
 

@@ -69,7 +69,9 @@ def parts(example: Any, labels: Any) -> dict[Any, float]:
     return out
 
 
-def optimum(X: list[Any], y: list[Any], route: str, seen: bool, intercept: bool) -> float:
+def optimum(
+    X: list[Any], y: list[Any], route: str, seen: bool, intercept: bool, penalty: str = "l2"
+) -> float:
     """The least objective, over listed labellings, by a conic solver."""
     import cvxpy as cp
 
@@ -83,7 +85,9 @@ def optimum(X: list[Any], y: list[Any], route: str, seen: bool, intercept: bool)
     place = {key: i for i, key in enumerate(sorted(keys))}
     W = cp.Variable(len(place))
     penalised = [i for key, i in place.items() if key[0] != "intercept"]
-    total, constraints = 0.5 * cp.sum_squares(W[penalised]), []
+    ridge, lasso = 0.5 * cp.sum_squares(W[penalised]), cp.norm1(W[penalised])
+    total = {"l2": ridge, "l1": lasso, "elasticnet": 0.5 * ridge + 0.5 * lasso}[penalty]
+    constraints = []
     for example, truth, every in zip(X, y, listed):
         counts = np.zeros((len(every), len(place)))
         for row, labels in zip(counts, every):
@@ -120,6 +124,20 @@ def test_training_brackets_the_optimum(route: str, data: Any, seen: bool) -> Non
     features = "seen" if seen else "all"
     model = model_of(X, route, features=features, fit_intercept=intercept).fit(X, y)
     best = optimum(X, y, route, seen, intercept)
+    slack = 1e-6 * best
+    assert model.gap_ <= model.tol * model.objective_
+    assert model.objective_ - model.gap_ - slack <= best <= model.objective_ + slack
+
+
+@pytest.mark.parametrize(
+    ("route", "penalty"),
+    [("log", "l1"), ("log", "elasticnet"), ("hinge", "l1"), ("adversarial", "elasticnet")],
+)
+def test_lassos_bracket_the_optimum(route: str, penalty: str) -> None:
+    X, y = graphs()
+    arguments: dict[str, Any] = {"fit_intercept": True, "penalty": penalty, "C": 1.0}
+    model = cc.GraphLabeler(cc.losses.CostMatrix(COSTS), route, tol=3e-2, **arguments).fit(X, y)
+    best = optimum(X, y, route, True, True, penalty)
     slack = 1e-6 * best
     assert model.gap_ <= model.tol * model.objective_
     assert model.objective_ - model.gap_ - slack <= best <= model.objective_ + slack

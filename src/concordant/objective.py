@@ -483,15 +483,18 @@ class Objective:
         if self.has_intercept:
             mu, bonus = self.route.balance(mu, bonus, self.target, self.weight, self.loss_weight)
         if self.penalty.l2 == 0.0:
-            mu, bonus = self._shrink_to_feasible(mu), None
+            mu, share = self._shrink_to_feasible(mu)
+            # A bonus that is known here is concave and never negative (see `NodeRoute.balance`).
+            bonus = None if bonus is None else share * bonus
         if bonus is None:
             bonus = self.route.bonus(mu, self.target, self.loss_weight)
         gain = float(self.weight @ (bonus + self.route.constant(self.loss_weight)))
         return gain - self.scorer.conjugate_value(self.penalty, self.dual_weights(mu))
 
-    def _shrink_to_feasible(self, mu: np.ndarray) -> np.ndarray:
-        """Without a ridge the dual asks for ``|V(mu)| <= l1``: move mu towards the answers."""
+    def _shrink_to_feasible(self, mu: np.ndarray) -> tuple[np.ndarray, float]:
+        """Without a ridge the dual asks for ``|V(mu)| <= l1``: move mu towards the answers, and
+        say which share of the way it keeps."""
         largest = np.abs(self.scorer.penalised(self.dual_weights(mu))).max(initial=0.0)
         share = min(1.0, self.penalty.l1 / largest) if largest else 1.0
         truth = self.route.parts(self.target)
-        return truth + share * (mu - truth)
+        return truth + share * (mu - truth), share

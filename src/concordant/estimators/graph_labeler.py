@@ -34,6 +34,8 @@ class GraphLabeler(PairwiseLabeler):
     surrogate : str or surrogate, default="adversarial"
         "adversarial", "log" (a conditional random field), "hinge" (a structural SVM) or "hybrid".
     C : float, default=1.0
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
+        Lasso and elastic net are mixed by `l1_ratio`.
     inference : {"auto", "exact", "approximate"}, default="auto"
         Exact inference works by a junction tree, exponential in the width of a graph
         (`width_`). "auto" uses it where its largest table has at most 2**20 numbers, and elsewhere
@@ -49,8 +51,8 @@ class GraphLabeler(PairwiseLabeler):
         Divide the loss of a graph by its number of nodes.
     forbidden : list of pairs of labels, default=None
         Pairs that no edge may have, at its first and second node.
-    fit_intercept : bool, default=True
-        An unpenalised score of each label.
+    fit_intercept : bool or "auto", default="auto"
+        An unpenalised score of each label. "auto" fits it with numeric features only.
     early_stopping, validation_fraction, n_iter_no_change
         As in `SequenceLabeler`.
     solver : str, default="auto"
@@ -103,11 +105,13 @@ class GraphLabeler(PairwiseLabeler):
         surrogate: Any = "adversarial",
         *,
         C: float = 1.0,
+        penalty: str = "l2",
+        l1_ratio: float = 0.5,
         inference: str = "auto",
         features: str = "seen",
         normalize: bool = False,
         forbidden: Any = None,
-        fit_intercept: bool = True,
+        fit_intercept: bool | str = "auto",
         solver: str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-3,
@@ -120,7 +124,8 @@ class GraphLabeler(PairwiseLabeler):
         verbose: int = 0,
     ):
         super().__init__(
-            loss, surrogate, C=C, features=features, normalize=normalize, forbidden=forbidden,
+            loss, surrogate, C=C, penalty=penalty, l1_ratio=l1_ratio, features=features,
+            normalize=normalize, forbidden=forbidden,
             fit_intercept=fit_intercept, solver=solver, max_iter=max_iter, tol=tol,
             early_stopping=early_stopping, validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change, random_state=random_state, n_jobs=n_jobs,

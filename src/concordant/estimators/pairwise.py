@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from concordant.corpus.data import Features, Layout
 from concordant.estimators.answers import classes_of, codes_of, flat_labels, node_weights
 from concordant.estimators.node_decisions import NodeDecisions, NodeRule, no_majority
-from concordant.estimators.parameters import NodeParameters, check_node_parameters
+from concordant.estimators.parameters import NodeParameters, check_node_parameters, check_penalty
 from concordant.estimators.rows import Batch, is_named, read_edges, read_nodes
 from concordant.estimators.structured import StructuredEstimator, check_examples
 from concordant.estimators.training import Start, all_or_nothing, one_blas_thread, solve
@@ -58,10 +58,12 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
         surrogate: Any = "adversarial",
         *,
         C: float = 1.0,
+        penalty: str = "l2",
+        l1_ratio: float = 0.5,
         features: str = "seen",
         normalize: bool = False,
         forbidden: Any = None,
-        fit_intercept: Any = True,
+        fit_intercept: bool | str = "auto",
         solver: str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-3,
@@ -76,6 +78,8 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
         self.loss = loss
         self.surrogate = surrogate
         self.C = C
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
         self.features = features
         self.normalize = normalize
         self.forbidden = forbidden
@@ -215,6 +219,8 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
 
     @property
     def _with_intercept(self) -> bool:
+        if self.fit_intercept == "auto":
+            return not hasattr(self, "vocabulary_")
         return bool(self.fit_intercept)
 
     def _scorer(self, batch: Batch, structure: Pairwise, codes: np.ndarray) -> PairwiseScorer:
@@ -316,7 +322,9 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
         adversarial = isinstance(parameters.surrogate, Adversarial)
         matrix = costs.costs if adversarial else costs.between_labels
         structure = scorer.structure
-        own = "lbfgs" if self.solver == "auto" else self.solver
+        own, penalty = self.solver, check_penalty(self)
+        if own == "auto":
+            own = "fista" if penalty.l1 else "lbfgs"
         plain = isinstance(parameters.surrogate, Adversarial | Hinge)
         if own == "dual_decomposition" and not adversarial:
             raise ValueError(f"solver={own!r} is for the adversarial route")
@@ -324,11 +332,14 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
             raise ValueError(f"solver={own!r} is for the hinge and adversarial routes here")
         # Smoothed by entropy marginals are all that it takes; the entropy of a point that comes
         # from elsewhere would not be known.
-        kind: type[NodeRoute] = SmoothedRoute if own == "lbfgs" or not plain else NodeRoute
+        kind: type[NodeRoute] = (
+            SmoothedRoute if own in ("lbfgs", "fista") or not plain else NodeRoute
+        )
         if own == "dual_decomposition":  # as published: subgradient steps, games taken apart
             kind, own = DecomposedRoute, "adagrad"
         route = kind(parameters.surrogate, structure, NodeCosts(structure, matrix))
-        objective = Objective(scorer, route, target, weight, executor=structure.executor)
+        executor = structure.executor
+        objective = Objective(scorer, route, target, weight, penalty=penalty, executor=executor)
         return solve(self, objective, start, parameters.seed, own, parameters.validation)
 
     def _check_allowed(self, structure: Pairwise, codes: np.ndarray) -> None:

@@ -14,6 +14,7 @@ from concordant.estimators.parameters import NodeParameters, check_penalty
 from concordant.estimators.rows import Batch
 from concordant.estimators.sequences import Sequence
 from concordant.estimators.training import Start, run_solver
+from concordant.penalty import Penalty
 from concordant.scorers import PairwiseScorer
 from concordant.solvers import SEQUENCE_SOLVERS, Result
 from concordant.structures import Chain, LabelCosts
@@ -38,7 +39,7 @@ class SequenceLabeler(PairwiseLabeler):
         "adversarial", "log" (a conditional random field), "hinge" (a structural SVM) or "hybrid".
     C : float, default=1.0
     penalty : {"l2", "l1", "elasticnet"}, default="l2"
-        Lasso and elastic net (mixed by `l1_ratio`) are for the log, hinge and hybrid routes.
+        Lasso and elastic net are mixed by `l1_ratio`.
     features : {"seen", "all"}, default="seen"
         Named features get weights for the labels that they occur with in training, and those of
         edges for such pairs of labels; or for all. Numeric features always have weights for all.
@@ -94,39 +95,6 @@ class SequenceLabeler(PairwiseLabeler):
 
     _noun = "sequence"
 
-    def __init__(
-        self,
-        loss: Any = "zero_one",
-        surrogate: Any = "adversarial",
-        *,
-        C: float = 1.0,
-        penalty: str = "l2",
-        l1_ratio: float = 0.5,
-        features: str = "seen",
-        normalize: bool = False,
-        forbidden: Any = None,
-        fit_intercept: bool | str = "auto",
-        solver: str = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ):
-        super().__init__(
-            loss, surrogate, C=C, features=features, normalize=normalize, forbidden=forbidden,
-            fit_intercept=fit_intercept, solver=solver, max_iter=max_iter, tol=tol,
-            early_stopping=early_stopping, validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change, random_state=random_state, n_jobs=n_jobs,
-            warm_start=warm_start, verbose=verbose,
-        )  # fmt: skip
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-
     # Input.
 
     def _items(self, X: AnySequence[Any]) -> list[Sequence]:
@@ -139,12 +107,6 @@ class SequenceLabeler(PairwiseLabeler):
         per_edge = batch.edge_x is not None
         return Chain(batch.lengths, len(self.classes_), per_edge, node_weight)
 
-    @property
-    def _with_intercept(self) -> bool:
-        if self.fit_intercept == "auto":
-            return not hasattr(self, "vocabulary_")
-        return bool(self.fit_intercept)
-
     # Training.
 
     def _train(
@@ -153,12 +115,7 @@ class SequenceLabeler(PairwiseLabeler):
     ) -> Result:  # fmt: skip
         """In passes fused over the corpus, where they serve; else as all labellers of nodes."""
         penalty = check_penalty(self)
-        if scorer.edge_x is not None or self._as_graphs(scorer, parameters):
-            if penalty.l1:
-                raise ValueError(
-                    f"penalty={self.penalty!r} is not available with edge_features or for the "
-                    "adversarial route; use penalty='l2'"
-                )
+        if scorer.edge_x is not None or self._as_graphs(scorer, parameters, penalty):
             return super()._train(scorer, codes, weight, parameters, start)
         structure = scorer.structure
         features, k = Features(scorer.x, structure.lengths), structure.n_classes
@@ -175,11 +132,15 @@ class SequenceLabeler(PairwiseLabeler):
             return self._complete(objective, parameters, start)
         return self._solve(objective, parameters, start)
 
-    def _as_graphs(self, scorer: PairwiseScorer, parameters: NodeParameters) -> bool:
+    def _as_graphs(
+        self, scorer: PairwiseScorer, parameters: NodeParameters, penalty: Penalty
+    ) -> bool:
         """Whether the way of all labellers of nodes is asked for, or better: where games are few,
         or have intercepts, they are smoothed."""
         if not isinstance(parameters.surrogate, Adversarial) or self.solver != "auto":
             return self.solver == "dual_decomposition"
+        if penalty.l1:
+            return True
         return self._with_intercept or scorer.structure.n_nodes < LARGE
 
     def _model(self, parameters: NodeParameters) -> Model:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from concordant.solvers.base import Run
+from concordant.solvers.lbfgs import ENTROPIC
 
 
 class Fista:
@@ -23,6 +24,8 @@ class Fista:
     ) -> None:
         weights = objective.start() if start is None else start
         strength = 0.0 if objective.smooth else self.strength * objective.scale
+        if objective.entropic:
+            strength *= ENTROPIC
         step = 1.0
         while True:
             weights, step, stop = self._stage(objective, weights, strength, step, run)
