@@ -89,6 +89,18 @@ def test_the_best_model_on_held_out_examples_is_kept(
     assert model.objective_ - model.gap_ <= whole.objective_
 
 
+def test_the_loss_of_whole_sequences_is_watched() -> None:
+    X, y = noisy()
+    model = cc.SequenceLabeler(
+        "sequence_zero_one", "log", early_stopping=True, validation_fraction=0.3, random_state=7,
+        n_iter_no_change=3,
+    ).fit(X, y)  # fmt: skip
+    held = held_out(len(X), 0.3, 7)
+    answers = model.predict([X[i] for i in held])
+    wrong = np.mean([list(a) != y[i] for a, i in zip(answers, held)])
+    assert min(model.history_["validation_loss"]) == pytest.approx(wrong)
+
+
 def test_unknown_labels_and_weights_are_left_out_of_the_loss() -> None:
     X, y = noisy()
     weight = np.ones(len(X))

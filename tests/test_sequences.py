@@ -400,6 +400,25 @@ def test_posterior_decoding_takes_the_least_expected_loss() -> None:
     assert (proba <= 1.0).all()
 
 
+def test_whole_sequences_are_decoded_whole_if_they_count_as_wholes() -> None:
+    """The most probable labelling, where the most probable labels make another."""
+    rng = np.random.default_rng(9)
+    X = [rng.normal(size=(4, 1)) for _ in range(40)]
+    y = [np.array([rng.permutation(3)[0]] * 4) for _ in X]
+    nodes = cc.SequenceLabeler(loss="hamming", surrogate="log", C=3.0).fit(X, y)
+    whole = cc.SequenceLabeler(loss="sequence_zero_one", surrogate="log", C=3.0).fit(X, y)
+    np.testing.assert_allclose(nodes.coef_, whole.coef_)
+    best = [labels for ((labels, _),) in whole.predict_best(X, 1)]
+    assert all(np.array_equal(a, b) for a, b in zip(whole.predict(X), best))
+    assert any(not np.array_equal(a, b) for a, b in zip(whole.predict(X), nodes.predict(X)))
+    right = [np.array_equal(a, b) for a, b in zip(whole.predict(X), y)]
+    weight = rng.uniform(size=40)
+    assert whole.score(X, y, weight) == pytest.approx(np.average(right, weights=weight))
+    assert "whole labellings" in whole.consistency()
+    with pytest.raises(ValueError, match="'hinge' route trains for losses summed over nodes"):
+        cc.SequenceLabeler("sequence_zero_one", "hinge").fit(X, y)
+
+
 def test_whole_sequences_have_the_probabilities_of_their_parts() -> None:
     X = [[["a"], ["b"]]] * 3
     y = [["N", "V"], ["N", "N"], ["V", "V"]]

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from concordant.estimators.answers import codes_of, flat_labels
 from concordant.estimators.structured import check_examples, object_array
-from concordant.losses import LabelLoss, find_loss
+from concordant.losses import LabelLoss, SequenceZeroOne, find_node_loss
 from concordant.metrics import check_weights
 from concordant.scorers import PairwiseScorer
 from concordant.structures import LabelCosts, NodeCosts, Pairwise
@@ -56,7 +56,7 @@ def _route_and_loss(model: Any) -> tuple[Surrogate, LabelLoss] | None:
     if hasattr(model, "_rule"):
         return model._rule.surrogate, model._rule.loss
     try:
-        return find_surrogate(model.surrogate, model.loss)[0], find_loss(model.loss)
+        return find_surrogate(model.surrogate, model.loss)[0], find_node_loss(model.loss)
     except (TypeError, ValueError):
         return None
 
@@ -76,6 +76,14 @@ _is_adversarial = _is_a(Adversarial)
 def _has_marginals(model: Any) -> bool:
     found = _route_and_loss(model)
     return found is not None and found[0].has_probabilities(found[1])
+
+
+def mean_cost(loss: LabelLoss, each: np.ndarray, owner: np.ndarray, weight: np.ndarray) -> float:
+    """Weighted mean of the costs at nodes, or of whole examples where the loss is theirs."""
+    if isinstance(loss, SequenceZeroOne):
+        _, first, place = np.unique(owner, return_index=True, return_inverse=True)
+        each, weight = np.bincount(place, each) > 0.0, weight[first]
+    return float(np.average(each, weights=weight))
 
 
 def no_majority(structure: Pairwise, scores: np.ndarray) -> np.ndarray:
@@ -142,9 +150,10 @@ class NodeDecisions:
     def predict(self, X: Any, fixed: Any = None) -> np.ndarray:
         """An array of actions for each example, one a node; a 1-D object array of them.
 
-        The log and hybrid routes take the action of least expected cost at every node, the others
-        the labelling with the largest score; where actions are not labels, the adversarial route
-        takes the largest entry of its equilibrium.
+        The log and hybrid routes take the action of least expected cost at every node (under
+        ``loss="sequence_zero_one"`` the most probable labelling), the others the labelling with the
+        largest score; where actions are not labels, the adversarial route takes the largest entry
+        of its equilibrium.
 
         Parameters
         ----------
@@ -161,6 +170,8 @@ class NodeDecisions:
     def _actions(self, structure: Pairwise, scores: np.ndarray) -> np.ndarray:
         """The action at every node, ``(N,)``, as a number."""
         costs = self._rule.costs
+        if isinstance(self._rule.loss, SequenceZeroOne):
+            return self._decoded(structure, scores)
         if _is_probabilistic(self):
             q = structure.nodes(self._marginals(structure, scores))
             return (q @ costs.costs.T).argmin(axis=1)
@@ -266,6 +277,12 @@ class NodeDecisions:
         unseen = BLIND.get(self.solver)
         if unseen is not None:
             return unseen
+        if isinstance(self._rule.loss, SequenceZeroOne):
+            return (
+                "Consistent for 0-1 loss on whole labellings: the prediction is the most probable "
+                "one under the fitted probabilities, which are right in the limit if the scores "
+                "are rich enough and inference is exact."
+            )
         if X is not None and surrogate.name == "hybrid":
             structure, scores, _ = self._ask(X)
             summary = {"no_majority": float(np.mean(no_majority(structure, scores)))}
@@ -273,7 +290,7 @@ class NodeDecisions:
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``1 - mean loss / largest cost`` over the nodes with a known label: accuracy under 0-1
-        loss."""
+        loss. Under ``"sequence_zero_one"`` the share of examples without a mistake at those."""
         from concordant.metrics import action_costs, known_labels
 
         X, y = check_examples(X, y)
@@ -288,5 +305,6 @@ class NodeDecisions:
         labels = known_labels(self.classes_, truth, self._rule.loss)
         largest = float(self._rule.loss.resolve(labels)[0].max())
         each = action_costs(truth, np.concatenate(predicted)[known], self._rule.loss, labels)
-        mean = float(np.average(each, weights=weight[known]))
+        owner = np.repeat(np.arange(len(X)), lengths)
+        mean = mean_cost(self._rule.loss, each, owner[known], weight[known])
         return 1.0 - mean / largest if largest > 0.0 else 1.0

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from concordant.corpus.data import Features, Layout
 from concordant.estimators.answers import classes_of, codes_of, flat_labels, node_weights
-from concordant.estimators.node_decisions import NodeDecisions, NodeRule, no_majority
+from concordant.estimators.node_decisions import NodeDecisions, NodeRule, mean_cost, no_majority
 from concordant.estimators.parameters import NodeParameters, check_node_parameters, check_penalty
 from concordant.estimators.rows import Batch, is_named, read_edges, read_nodes
 from concordant.estimators.structured import StructuredEstimator, check_examples
@@ -269,11 +269,12 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
         at_nodes = (structure.node_weight * weight[structure.node_owner])[known]
         if not at_nodes.any():
             raise ValueError("the examples held out for validation have no weight")
-        costs = self._rule.costs.costs
+        loss, costs = self._rule.loss, self._rule.costs.costs
+        truth, owner = codes[known], structure.node_owner[known]
 
         def mean_loss(weights: np.ndarray) -> float:
             actions = self._actions(structure, scorer.scores(weights))[known]
-            return float(np.average(costs[actions, codes[known]], weights=at_nodes))
+            return mean_cost(loss, costs[actions, truth], owner, at_nodes)
 
         return Validation(mean_loss, self.n_iter_no_change)
 

@@ -10,10 +10,10 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from concordant.estimators.kernels import check_name
-from concordant.losses import Among, LabelLoss, find_loss
+from concordant.losses import Among, LabelLoss, SequenceZeroOne, find_loss, find_node_loss
 from concordant.penalty import Penalty
 from concordant.solvers import Validation
-from concordant.surrogates import Surrogate, find_surrogate
+from concordant.surrogates import Log, Surrogate, find_surrogate
 
 RATIOS = {"l2": 0.0, "l1": 1.0, "elasticnet": None}
 
@@ -85,8 +85,13 @@ def check_node_parameters(given: Any) -> NodeParameters:
             "use 'adversarial', 'log', 'hinge' or 'hybrid' here"
         )
     seed = int(check_random_state(given.random_state).randint(2**31 - 1))
-    loss = clone(find_loss(given.loss))
-    return NodeParameters(clone(surrogate), clone(find_loss(training_loss)), loss, seed)
+    loss, own = clone(find_node_loss(given.loss)), clone(find_node_loss(training_loss))
+    if isinstance(loss, SequenceZeroOne) and not isinstance(surrogate, Log):
+        raise ValueError(
+            f"the {surrogate.name!r} route trains for losses summed over nodes; "
+            "'sequence_zero_one' is for surrogate='log', or use 'zero_one'"
+        )
+    return NodeParameters(clone(surrogate), own, loss, seed)
 
 
 def _check_training(given: Any) -> None:
