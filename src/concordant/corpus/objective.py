@@ -22,7 +22,7 @@ from concordant.executor import SERIAL, Executor, chunks
 from concordant.objective import Bounds, Loss, Vector
 from concordant.penalty import Penalty
 from concordant.structures.pairwise import spans
-from concordant.surrogates.base import transport
+from concordant.surrogates.base import cheapest_repair, transport
 
 
 class Model(NamedTuple):
@@ -329,6 +329,14 @@ class CorpusObjective:
         c = np.repeat(self.mass, self.features.lengths)
         want = self.free(self.gold)
         surplus = -self.free(point.weights)
+        if self.forbidden is not None:
+            shifts = np.array([-self.free(other) for other in self._extremes])
+            shares = cheapest_repair(shifts, surplus)
+            if shares is None:
+                return DualPoint(0.0, np.zeros_like(point.weights))
+            total = 1.0 + float(shares.sum())
+            moved = sum((w * v for w, v in zip(shares, self._extremes)), start=point.weights)
+            return DualPoint(point.gain / total, moved / total)
         ratio = float(np.max(surplus / np.maximum(want, 1e-300), initial=0.0))
         if ratio <= 0.0:
             return point
@@ -340,6 +348,17 @@ class CorpusObjective:
         other = self.gold - self.relabelled(odds)
         weights = (1.0 - t) * point.weights + t * other
         return DualPoint((1.0 - t) * point.gain, weights)
+
+    @cached_property
+    def _extremes(self) -> list[np.ndarray]:
+        """For each label, dual weights of the allowed labellings with most of it."""
+        out, unknown = [], np.full_like(self.codes, -1)
+        for unit in np.eye(self.layout.n_classes):
+            weights = self.start()
+            self.free(weights)[...] = unit
+            most = self.best_completion(weights, unknown)
+            out.append(self.gold - self.with_answers(most).gold)
+        return out
 
     def relabelled(self, odds: np.ndarray) -> np.ndarray:
         """Features of the answers, every label changed at random by these odds. (Unknown labels,
