@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -248,15 +249,22 @@ class NodeDecisions:
     def predict_proba(self, X: Any, y: Any = None) -> np.ndarray:
         """Probability of a labelling of each example: of `y`, or of the most probable one.
 
-        Where `y` has None, any label will do: of all labellings that agree with it.
+        Where `y` has None, any label will do: of all labellings that agree with it. A label that
+        training had not seen has probability 0.
         """
         structure, scores, _ = self._ask(X)
         partition = structure.marginals(scores)[0]
         self._check_possible(partition)
         if y is None:
             return np.exp(structure.decode(scores)[1] - partition)
-        scores = self._ask(X, y, "y").scores
-        return np.exp(structure.marginals(scores)[0] - partition)
+        _, y = check_examples(X, y)
+        values, offsets = flat_labels(y, structure.lengths, self._noun), structure.offsets
+        known = {None, *self.classes_.tolist()}
+        unseen = np.logical_or.reduceat([v not in known for v in values], offsets[:-1])
+        values = [None if u else v for v, u in zip(values, np.repeat(unseen, structure.lengths))]
+        seen = [values[start:stop] for start, stop in pairwise(offsets)]
+        agreeing = structure.marginals(self._ask(X, seen, "y").scores)[0]
+        return np.where(unseen, 0.0, np.exp(agreeing - partition))
 
     def predict_best(self, X: Any, number: int = 5, fixed: Any = None) -> list[list[Any]]:
         """The labellings with the largest scores: for each example a list, best first, of pairs
