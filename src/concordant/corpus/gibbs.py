@@ -69,11 +69,15 @@ def gibbs_pass(objective: CorpusObjective, state: GibbsState, order: np.ndarray)
     transitions[open_] = work[open_]
 
 
-def certify(objective: CorpusObjective, state: GibbsState) -> tuple[float, float]:
-    """Primal value at the state's weights, dual value at its point; removes rounding drift."""
+def certify(objective: CorpusObjective, state: GibbsState) -> tuple[np.ndarray, float, float]:
+    """The state's weights freed of rounding drift, primal value there, dual value at its point."""
     from concordant.corpus.objective import DualPoint
 
     state.weights = dual_weights(objective, state.weights, state.mu, state.tables)
     gain = float(objective.mass @ state.entropy)
-    dual = objective.dual(DualPoint(gain, state.weights))
-    return objective.primal(state.weights), dual
+    whole, weights, point = objective.whole(state.weights)
+    primal, dual = whole.primal(weights), whole.dual(DualPoint(gain, point))
+    if objective.multipliers is not None:
+        loss = primal - whole.penalty_value(weights)
+        objective.multipliers.move(state.weights, loss, gain)
+    return weights, primal, dual

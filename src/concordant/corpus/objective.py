@@ -11,16 +11,18 @@ true labels that are changed at random (see `SmoothedRoute.balance`), which asks
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from concordant.corpus.data import Features, Layout, parts
+from concordant.corpus.intercepts import Multipliers, wider, with_constant
 from concordant.executor import SERIAL, Executor, chunks
 from concordant.objective import Bounds, Loss, Vector
 from concordant.penalty import Penalty
 from concordant.structures.pairwise import spans
-from concordant.surrogates.base import transport
+from concordant.surrogates.base import cheapest_repair, transport
 
 
 class Model(NamedTuple):
@@ -99,6 +101,8 @@ class CorpusObjective:
         sizes = np.bincount(np.repeat(np.arange(n), features.lengths), self.node_weight, n)
         self.size = float(self.weight @ sizes) * (float(model.costs.max()) or 1.0)
         self.parts = parts(features.offsets, layout.size)
+        #: Of the corpus without intercepts that stands for one with them in block methods.
+        self.multipliers: Multipliers | None = None
         #: Features of the answers, as a point of weight space: what they score is linear in it.
         self.gold = self.relabelled(np.eye(k)) if gold is None else gold
 
@@ -106,6 +110,8 @@ class CorpusObjective:
         """The arguments that all kernels of `concordant.kernels.tokens` begin with."""
         f, layout = self.features, self.layout
         node, transitions, free = layout.split(weights)
+        if self.multipliers is not None:
+            free = self.multipliers.base
         return (
             f.indptr, f.indices, f.values, layout.begin, layout.labels, node,
             transitions + self.blocked, np.ascontiguousarray(free), f.offsets,
@@ -331,6 +337,14 @@ class CorpusObjective:
         c = np.repeat(self.mass, self.features.lengths)
         want = self.free(self.gold)
         surplus = -self.free(point.weights)
+        if self.forbidden is not None:
+            shifts = np.array([-self.free(other) for other in self._extremes])
+            shares = cheapest_repair(shifts, surplus)
+            if shares is None:
+                return DualPoint(0.0, np.zeros_like(point.weights))
+            total = 1.0 + float(shares.sum())
+            moved = sum((w * v for w, v in zip(shares, self._extremes)), start=point.weights)
+            return DualPoint(point.gain / total, moved / total)
         ratio = float(np.max(surplus / np.maximum(want, 1e-300), initial=0.0))
         if ratio <= 0.0:
             return point
@@ -342,6 +356,17 @@ class CorpusObjective:
         other = self.gold - self.relabelled(odds)
         weights = (1.0 - t) * point.weights + t * other
         return DualPoint((1.0 - t) * point.gain, weights)
+
+    @cached_property
+    def _extremes(self) -> list[np.ndarray]:
+        """For each label, dual weights of the allowed labellings with most of it."""
+        out, unknown = [], np.full_like(self.codes, -1)
+        for unit in np.eye(self.layout.n_classes):
+            weights = self.start()
+            self.free(weights)[...] = unit
+            most = self.best_completion(weights, unknown)
+            out.append(self.gold - self.with_answers(most).gold)
+        return out
 
     def relabelled(self, odds: np.ndarray) -> np.ndarray:
         """Features of the answers, every label changed at random by these odds. (Unknown labels,
@@ -397,25 +422,49 @@ class CorpusObjective:
         most = int(places.max(initial=0)) * self.layout.n_classes
         return np.zeros(self.layout.n_nodes), np.empty(most, np.int64), np.empty(most)
 
+    # Methods on the dual keep intercepts apart: see `concordant.corpus.intercepts`.
+
+    @cached_property
+    def blocks(self) -> CorpusObjective:
+        """The problem whose sentences they visit."""
+        if not self.has_intercept:
+            return self
+        multipliers = Multipliers(self)
+        features = with_constant(self.features, np.sqrt(multipliers.pull))
+        inside = CorpusObjective(
+            features, wider(self.layout), self.codes, self.model, self.weight, self.node_weight,
+            self.penalty, self.forbidden, multipliers.inside(self.gold), self.executor,
+        )  # fmt: skip
+        inside.multipliers = multipliers
+        return inside
+
+    def whole(self, weights: np.ndarray) -> tuple[CorpusObjective, np.ndarray, np.ndarray]:
+        """The problem that this one stands for; its weights, and those of the dual point, for
+        such weights."""
+        if self.multipliers is None:
+            return self, weights, weights
+        own = self.multipliers
+        return own.outside, own.primal(weights), own.dual(weights)
+
     # Block steps on the dual: see `concordant.corpus.blocks`.
 
     def block_start(self, weights: np.ndarray | None = None) -> Any:
         """The dual point whose weights are zero: no other is known for given weights."""
         from concordant.corpus.blocks import start
 
-        return start(self)
+        return start(self.blocks)
 
     def block_pass(self, state: Any, order: np.ndarray) -> None:
         """One exact line search for each of these sentences."""
         from concordant.corpus.blocks import block_pass
 
-        block_pass(self, state, order)
+        block_pass(self.blocks, state, order)
 
     def block_bounds(self, state: Any) -> tuple[np.ndarray, float, float]:
         """The state's weights, the primal value there, and the dual value at its point."""
         from concordant.corpus.blocks import certify
 
-        return certify(self, state)
+        return certify(self.blocks, state)
 
     # Exponentiated gradients on the dual: see `concordant.corpus.gibbs`.
 
@@ -423,16 +472,16 @@ class CorpusObjective:
         """A dual point near the true answers."""
         from concordant.corpus.gibbs import start
 
-        return start(self)
+        return start(self.blocks)
 
     def gibbs_pass(self, state: Any, order: np.ndarray) -> None:
         """One step for each of these sentences."""
         from concordant.corpus.gibbs import gibbs_pass
 
-        gibbs_pass(self, state, order)
+        gibbs_pass(self.blocks, state, order)
 
-    def gibbs_bounds(self, state: Any) -> tuple[float, float]:
-        """Primal value at the state's weights and dual value at its point."""
+    def gibbs_bounds(self, state: Any) -> tuple[np.ndarray, float, float]:
+        """The state's weights, the primal value there, and the dual value at its point."""
         from concordant.corpus.gibbs import certify
 
-        return certify(self, state)
+        return certify(self.blocks, state)

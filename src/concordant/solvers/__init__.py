@@ -1,6 +1,6 @@
 """Algorithms that see an objective and nothing else."""
 
-from concordant.solvers.base import BrokenCertificate, Result, Run, minimise
+from concordant.solvers.base import BrokenCertificate, Result, Run, Validation, minimise
 from concordant.solvers.block_frank_wolfe import BlockFrankWolfe
 from concordant.solvers.dual import DualAscent
 from concordant.solvers.exponentiated_gradient import ExponentiatedGradient
@@ -34,6 +34,7 @@ __all__ = [
     "Run",
     "Sgd",
     "Splitting",
+    "Validation",
     "WorkingSet",
     "find_solver",
     "minimise",

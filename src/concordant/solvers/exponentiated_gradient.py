@@ -18,6 +18,6 @@ class ExponentiatedGradient:
         state = objective.gibbs_start()
         while True:
             objective.gibbs_pass(state, rng.permutation(objective.n_examples))
-            primal, dual = objective.gibbs_bounds(state)
-            if run.record(state.weights, primal, dual):
+            weights, primal, dual = objective.gibbs_bounds(state)
+            if run.record(weights, primal, dual):
                 return

@@ -216,6 +216,10 @@ class Surrogate(BaseEstimator):
     def consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
         """One sentence: is the route Fisher consistent for this loss, and when."""
 
+    def node_consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
+        """The same for a loss summed over the nodes of sequences and graphs."""
+        return "Not covered: this route is defined for labels only."
+
     def probabilities(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray | None:
         """Label probabilities, or None where the route has none."""
         return None
@@ -240,6 +244,19 @@ def equal_ways(pulls: np.ndarray, totals: np.ndarray) -> np.ndarray:
     least = totals.min(axis=0)
     up, down = np.divide(least, totals, out=np.zeros_like(totals), where=totals > 0)
     return pulls * np.where(pulls > 0, up, down)
+
+
+def cheapest_repair(shifts: np.ndarray, surplus: np.ndarray) -> np.ndarray | None:
+    """The least weights (m,) >= 0 of points with these shifts (m, k) that make up for a surplus
+    (k,), ``weights @ shifts = -surplus``; None if there are none."""
+    from scipy.optimize import linprog
+
+    size = float(np.abs(surplus).max(initial=0.0))
+    if size == 0.0:
+        return np.zeros(len(shifts))
+    unit = float(np.abs(shifts).max(initial=0.0)) or 1.0
+    found = linprog(np.ones(len(shifts)), A_eq=shifts.T / unit, b_eq=-surplus / size)
+    return found.x * size / unit if found.success else None
 
 
 class Route:
