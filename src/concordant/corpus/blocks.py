@@ -84,7 +84,7 @@ def _least_bonus(objective: CorpusObjective, mu: np.ndarray) -> np.ndarray:
 
 def block_pass(objective: CorpusObjective, state: BlockState, order: np.ndarray) -> None:
     """One step on each of these sentences."""
-    from concordant.kernels.tokens import block_steps
+    from concordant.kernels.steps import block_steps
 
     node, transitions, free = objective.layout.split(state.weights)
     lengths = objective.features.lengths
@@ -150,7 +150,7 @@ def dual_weights(
             last = min(first + 256, part[1])
             tokens = slice(offsets[first], offsets[last])
             c = np.repeat(objective.mass[first:last], objective.features.lengths[first:last])
-            residual = -c[:, None] * mu[tokens]
+            residual = -c[:, None] * mu[tokens].astype(float)
             add_gradient(*arrays, residual, tokens.start, tokens.stop, node)
             free += residual.sum(axis=0)
             pairs -= np.tensordot(objective.mass[first:last], tables[first:last], 1)

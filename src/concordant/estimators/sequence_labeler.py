@@ -224,9 +224,11 @@ class SequenceLabeler(PairwiseLabeler):
         weights = None
         if start is not None and start.weights.shape == objective.start().shape:
             weights = start.weights
-        return run_solver(self, self._solver(objective)(), objective, weights, parameters.seed)
+        return run_solver(
+            self, self._solver(objective, weights)(), objective, weights, parameters.seed
+        )
 
-    def _solver(self, objective: CorpusObjective) -> type:
+    def _solver(self, objective: CorpusObjective, start: np.ndarray | None) -> type:
         """The solver asked for, or the fastest for the problem."""
         name, model = self.solver, objective.model
         if name == "auto":
@@ -235,6 +237,8 @@ class SequenceLabeler(PairwiseLabeler):
                 name = "fista"
             elif model.adversarial or (model.alpha == 0.0 and large):
                 name = "block_frank_wolfe"
+            elif model.alpha == 1.0 and large and start is None and (objective.codes >= 0).all():
+                name = "exponentiated_gradient"
             else:
                 name = "lbfgs"
         if not isinstance(name, str) or name not in SEQUENCE_SOLVERS:
