@@ -13,69 +13,124 @@ at the same weights and taking those that still gain is slower than one thread.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from concordant.corpus.blocks import dual_weights
+from concordant.corpus.blocks import features_of
 
 if TYPE_CHECKING:
     from concordant.corpus.objective import CorpusObjective
 
 #: Streams, and sentences of each between two exchanges, at most this share of those ever visited.
 STREAMS, ROUND, SHARE = 2, 64, 16
+#: First temperature of a hinge, in largest costs; it falls when gaps are this share of the blur.
+FIRST_TAU, SHARPEN = 2.0, 1.5
 
 
 class Stream:
     """One of the orders in which steps follow each other at once.
 
-    It has weights of its own, and in turns two lists of what its steps changed (node weights, by
-    how much, and transitions), one being read by the others while the next is written.
+    It has weights of its own, and writes down what its steps change (node weights, by how much,
+    and transitions) in two rooms in turns: one is read by others while the next is written.
     """
 
     def __init__(self, objective: CorpusObjective, weights: np.ndarray):
-        k, room = objective.layout.n_classes, ROUND * objective.most_touched()
+        room = ROUND * objective.most_touched()  # memory that is never written costs nothing
         self.weights = weights
         self.moved = np.zeros(objective.layout.n_nodes)
-        self.lists = [  # memory that is never written costs nothing
-            (np.empty(room, np.int32), np.empty(room), np.zeros((k, k))) for _ in range(2)
-        ]
-        self.number = 0
+        self.rooms = [(np.empty(room, np.int32), np.empty(room)) for _ in range(2)]
+        self.written: list[Any] = []
 
-    def turn(self) -> None:
-        self.lists.reverse()
+    def room(self) -> tuple[np.ndarray, np.ndarray]:
+        self.rooms.reverse()
+        return self.rooms[0]
 
 
 @dataclass
-class GibbsState:
-    """A dual point of the corpus: distributions, their scores and entropies, and the weights.
+class Blocks:
+    """A point of every sentence's polytope for one of the losses: see `kernels.gibbs`.
 
     A sentence without a step yet rests at its answer and has the rate 0.
     """
 
-    weights: np.ndarray
+    mass: np.ndarray
+    costs: np.ndarray
+    game: bool
+    tau: float
     theta: np.ndarray
     theta_tables: np.ndarray
     mu: np.ndarray
     tables: np.ndarray
     entropy: np.ndarray
+    worth: np.ndarray
     rates: np.ndarray
     gaps: np.ndarray
-    streams: list[Stream] = field(default_factory=list)
-    visited: int = 0
 
     @property
     def kept(self) -> tuple[np.ndarray, ...]:
         """The arrays that kernels change."""
         return (
-            self.theta, self.theta_tables, self.mu, self.tables, self.entropy, self.rates,
-            self.gaps,
+            self.theta, self.theta_tables, self.mu, self.tables, self.entropy, self.worth,
+            self.rates, self.gaps,
         )  # fmt: skip
+
+    @property
+    def blur(self) -> float:
+        """What smoothing takes off the dual."""
+        return self.tau * float(self.mass @ self.entropy) if len(self.costs) else 0.0
+
+    @property
+    def gain(self) -> float:
+        """The first term of the dual."""
+        return float(self.mass @ (self.worth if len(self.costs) else self.entropy))
+
+
+@dataclass
+class GibbsState:
+    """A dual point of the corpus, and the weights it stands for: those of the first stream."""
+
+    blocks: list[Blocks]
+    streams: list[Stream]
+    visited: int = 0
+
+    @property
+    def weights(self) -> np.ndarray:
+        return self.streams[0].weights
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """Of all sentences for one loss, then for the other."""
+        return np.concatenate([blocks.gaps for blocks in self.blocks])
+
+    @property
+    def left(self) -> float:
+        """About what the gap is."""
+        return sum(float(blocks.gaps.sum()) + blocks.blur for blocks in self.blocks)
 
 
 def start(objective: CorpusObjective) -> GibbsState:
     """Every sentence at its true answer (unknown labels at the first one)."""
+    alpha, costs, scale = objective.model.alpha, objective.model.costs, objective.scale
+    weight = objective.weight
+    blocks = []
+    if alpha > 0.0:
+        own = alpha * weight * objective.log_weight
+        blocks.append(_at_answers(objective, own, np.zeros((0, 0)), 1.0))
+    if alpha < 1.0:
+        blocks.append(_at_answers(objective, (1.0 - alpha) * weight, costs, FIRST_TAU * scale))
+    weights = objective.start()
+    if (objective.codes < 0).any():
+        weights = dual_weights(objective, blocks)
+    streams = [Stream(objective, weights)]
+    streams += [Stream(objective, weights.copy()) for _ in range(STREAMS - 1)]
+    return GibbsState(blocks, streams)
+
+
+def _at_answers(
+    objective: CorpusObjective, mass: np.ndarray, costs: np.ndarray, tau: float
+) -> Blocks:
     features, n, k = objective.features, objective.n_examples, objective.layout.n_classes
     codes, offsets = np.maximum(objective.codes, 0), features.offsets
     mu = np.zeros((len(codes), k), np.float32)
@@ -84,59 +139,96 @@ def start(objective: CorpusObjective) -> GibbsState:
     left = np.delete(np.arange(len(codes)), offsets[1:] - 1)
     owner = np.repeat(np.arange(n), features.lengths - 1)
     np.add.at(tables, (owner, codes[left], codes[left + 1]), 1.0)
-    state = GibbsState(
-        objective.start(), np.zeros_like(mu), np.zeros_like(tables), mu, tables, np.zeros(n),
-        np.zeros(n), objective.mass * features.lengths * np.log(k),
+    worth = np.zeros(n)
+    if len(costs):
+        each = costs.min(axis=0)[codes] if objective.model.adversarial else costs[codes, codes]
+        worth = np.add.reduceat(objective.node_weight * each, offsets[:-1])
+    return Blocks(
+        mass, costs, objective.model.adversarial, tau, np.zeros_like(mu), np.zeros_like(tables),
+        mu, tables, np.zeros(n), worth, np.zeros(n), mass * tau * features.lengths * np.log(k),
     )  # fmt: skip
-    if (objective.codes < 0).any():
-        state.weights = dual_weights(objective, state.weights, state.mu, state.tables)
-    state.streams = [Stream(objective, state.weights)]
-    state.streams += [Stream(objective, state.weights.copy()) for _ in range(STREAMS - 1)]
-    return state
 
 
 def gibbs_pass(objective: CorpusObjective, state: GibbsState, order: np.ndarray) -> None:
     """One step on each of these sentences (one also where it is listed again soon)."""
     from concordant.kernels.gibbs import follow, gibbs_steps
 
-    codes, weight, kept, streams = objective.codes, objective.mass, state.kept, state.streams
+    streams, n = state.streams, objective.n_examples
     given = [objective.arrays(stream.weights) for stream in streams]
 
     def catch_up(i: int) -> None:
         for j, other in enumerate(streams):
-            places, amounts, shift = other.lists[0]
             # One's own have been counted STREAMS times.
             times = 1.0 if j != i else 1.0 - STREAMS
-            follow(*given[i][5:7], places, amounts, other.number, shift, times)
+            for places, amounts, shift, number in other.written:
+                follow(*given[i][5:7], places, amounts, number, shift, times)
 
-    def run(work: tuple[int, np.ndarray]) -> int:
+    def run(work: tuple[int, np.ndarray]) -> list[Any]:
         i, chosen = work
         catch_up(i)
-        changed, moved = streams[i].lists[1], streams[i].moved
-        return gibbs_steps(given[i], chosen, codes, weight, kept, STREAMS, *changed, moved)
+        out, (places, amounts), used = [], streams[i].room(), 0
+        for b, blocks in enumerate(state.blocks):
+            own = chosen[chosen // n == b] - b * n
+            shift = np.empty_like(objective.blocked)
+            rest = places[used:], amounts[used:]
+            number = gibbs_steps(
+                given[i], own, objective.codes, blocks.mass, blocks.tau, blocks.costs,
+                blocks.game, objective.node_weight, blocks.kept, STREAMS, *rest, shift,
+                streams[i].moved,
+            )  # fmt: skip
+            out.append((*rest, shift, number))
+            used += number
+        return out
 
     begin = 0
     while begin < len(order):
-        seen = min(state.visited, objective.n_examples)
+        seen = min(state.visited, n)
         batch = STREAMS * int(np.clip(seen // (SHARE * STREAMS), 1, ROUND))
         chosen = np.unique(order[begin : begin + batch])
         begin, state.visited = begin + batch, state.visited + batch
-        work = list(enumerate(np.array_split(chosen, STREAMS)))
-        for stream, number in zip(streams, objective.executor.map(run, work)):
-            stream.number = number
-            stream.turn()
+        work = [(i, chosen[i::STREAMS]) for i in range(STREAMS)]
+        for stream, written in zip(streams, objective.executor.map(run, work)):
+            stream.written = written
     open_ = objective.blocked == 0.0
     for i, stream in enumerate(streams):
         catch_up(i)
         objective.layout.split(stream.weights)[1][open_] = given[i][6][open_]
     for stream in streams:
-        stream.number, stream.lists[0][2][...] = 0, 0.0
+        stream.written = []
+    for blocks in state.blocks:
+        if len(blocks.costs) and blocks.gaps.sum() <= SHARPEN * blocks.blur:
+            blocks.tau *= 0.6
 
 
 def certify(objective: CorpusObjective, state: GibbsState) -> tuple[float, float]:
-    """Primal value at the state's weights, dual value at its point."""
+    """Primal value (of games an upper bound) at the weights, dual value at the point."""
     from concordant.corpus.objective import DualPoint
 
-    gain = float(objective.mass @ state.entropy)
+    gain = sum(blocks.gain for blocks in state.blocks)
     dual = objective.dual(DualPoint(gain, state.weights))
-    return objective.primal(state.weights), dual
+    if not objective.model.adversarial:
+        return objective.primal(state.weights), dual
+    return _value_of_plays(objective, state) + objective.penalty_value(state.weights), dual
+
+
+def _value_of_plays(objective: CorpusObjective, state: GibbsState) -> float:
+    from concordant.kernels.gibbs import value_of_plays
+
+    given, (blocks,) = objective.arrays(state.weights), state.blocks
+
+    def run(part: tuple[int, int]) -> float:
+        return value_of_plays(
+            given, *part, objective.codes, blocks.mass, blocks.tau, blocks.costs,
+            objective.node_weight, blocks.mu,
+        )  # fmt: skip
+
+    total = sum(objective.executor.map(run, objective.parts))
+    return total - float(objective.gold @ state.weights)
+
+
+def dual_weights(objective: CorpusObjective, blocks: list[Blocks]) -> np.ndarray:
+    """The weights of a dual point, from the point itself."""
+    out = objective.gold.copy()
+    for each in blocks:
+        out -= features_of(objective, each.mass, each.mu, each.tables)
+    return out

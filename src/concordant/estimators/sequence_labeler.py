@@ -50,8 +50,8 @@ class SequenceLabeler(PairwiseLabeler):
     fit_intercept : bool or "auto", default="auto"
         An unpenalised score of each label. "auto" fits it with numeric features only.
     solver : str, default="auto"
-        "lbfgs", "fista" (for a lasso), "block_frank_wolfe" (hinge and adversarial) and
-        "exponentiated_gradient" (log), both without intercepts; for comparison "perceptron",
+        "lbfgs", "fista" (for a lasso), "exponentiated_gradient" and "block_frank_wolfe" (hinge
+        and adversarial), both without intercepts; for comparison "perceptron",
         "passive_aggressive", "sgd", "pegasos", "adagrad", "adam".
     max_iter, tol, random_state, n_jobs, warm_start, verbose
         As in `Classifier`; `tol` is the relative gap at which to stop.
@@ -235,9 +235,7 @@ class SequenceLabeler(PairwiseLabeler):
             large = objective.features.n_tokens >= LARGE and not objective.has_intercept
             if not objective.ridge:
                 name = "fista"
-            elif model.adversarial or (model.alpha == 0.0 and large):
-                name = "block_frank_wolfe"
-            elif model.alpha == 1.0 and large and start is None and (objective.codes >= 0).all():
+            elif model.adversarial or (large and start is None and (objective.codes >= 0).all()):
                 name = "exponentiated_gradient"
             else:
                 name = "lbfgs"
@@ -251,10 +249,9 @@ class SequenceLabeler(PairwiseLabeler):
                 "penalty='l2' and fit_intercept=False"
             )
         gibbs = name == "exponentiated_gradient"
-        if gibbs and (model.alpha < 1.0 or objective.has_intercept or not objective.ridge):
+        if gibbs and (objective.has_intercept or not objective.ridge):
             raise ValueError(
-                "solver='exponentiated_gradient' is for the log route with penalty='l2' and "
-                "fit_intercept=False"
+                "solver='exponentiated_gradient' needs penalty='l2' and fit_intercept=False"
             )
         if name in ("lbfgs", "fista") and model.adversarial:
             raise ValueError(f"solver={name!r} does not train the adversarial route here")
