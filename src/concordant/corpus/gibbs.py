@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from concordant.corpus.objective import CorpusObjective
 
 #: Streams, and sentences of each between two exchanges, at most this share of those ever visited.
-STREAMS, ROUND, SHARE = 2, 64, 16
+STREAMS, ROUND, SHARE = 2, 32, 16
 #: First temperature of a hinge, in largest costs; it falls when gaps are this share of the blur.
 FIRST_TAU, SHARPEN = 2.0, 1.5
 
@@ -144,7 +144,7 @@ def _at_answers(
         each = costs.min(axis=0)[codes] if objective.model.adversarial else costs[codes, codes]
         worth = np.add.reduceat(objective.node_weight * each, offsets[:-1])
     return Blocks(
-        mass, costs, objective.model.adversarial, tau, np.zeros_like(mu), np.zeros_like(tables),
+        mass, costs, objective.model.adversarial, tau, np.zeros(mu.shape, mu.dtype), np.zeros(tables.shape, mu.dtype),
         mu, tables, np.zeros(n), worth, np.zeros(n), mass * tau * features.lengths * np.log(k),
     )  # fmt: skip
 

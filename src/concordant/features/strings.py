@@ -37,7 +37,7 @@ def encode_tokens(
     Returns
     -------
     x : CSR matrix of shape (N, d)
-        Of type float32 where all values are 1.
+        Of short integers where all values are 1.
     lengths : ndarray of shape (n,)
 
     Examples
@@ -77,7 +77,7 @@ def encode_tokens(
             counts.append(len(places))
         lengths.append(len(counts) - before)
     indptr = np.concatenate([[0], np.cumsum(np.frombuffer(counts, np.int32), dtype=np.int64)])
-    data = np.ones(len(indices), np.float32) if values is None else np.frombuffer(values)
+    data = np.ones(len(indices), np.uint16) if values is None else np.frombuffer(values)
     # Copies: a view of an `array` forbids it to grow, and would be read-only to others.
     columns = np.array(indices, dtype=np.int32)
     x = sp.csr_matrix((data, columns, indptr), shape=(len(counts), len(vocabulary)))

@@ -37,6 +37,31 @@ def longest_of(offsets, chosen):
 
 
 @kernel
+def mark_pairs(indptr, indices, codes, marks):
+    """Set the bit of every pair of a feature and a label that occur together, ``(d, words)``."""
+    for t in range(codes.shape[0]):
+        if codes[t] >= 0:
+            word, bit = codes[t] >> 5, np.uint32(1) << np.uint32(codes[t] & 31)
+            for a in range(indptr[t], indptr[t + 1]):
+                marks[indices[a], word] |= bit
+
+
+@kernel
+def list_pairs(marks, begin, labels):
+    """The marked labels of feature f, from ``labels[begin[f]]`` on, where there is room for them;
+    `begin` is written."""
+    number = 0
+    for f in range(marks.shape[0]):
+        begin[f] = number
+        for label in range(32 * marks.shape[1]):
+            if marks[f, label >> 5] >> np.uint32(label & 31) & np.uint32(1):
+                if number < labels.shape[0]:
+                    labels[number] = label
+                number += 1
+    begin[marks.shape[0]] = number
+
+
+@kernel
 def add_scores(indptr, indices, values, begin, labels, weights, start, stop, out):
     """Add the scores of the tokens from `start` to `stop` to the rows of `out`."""
     k, ones, full = out.shape[1], values.shape[0] == 0, labels.shape[0] == 0
