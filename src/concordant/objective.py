@@ -296,12 +296,17 @@ class Objective:
         )
         if block is None or not self.scorer.dual_pass(state, order, block, problem):
             self._plain_pass(state, order)
-        if self.has_intercept:
-            residual = self._class_residual(state.mu)
-            self.scorer.free(state.weights)[...] += self._pull * residual
+        self._move_intercepts(state)
 
-    def _class_residual(self, mu: np.ndarray) -> np.ndarray:
-        return self.route.total(self.weight, self.target) - self.weight @ mu
+    def _move_intercepts(self, state: DualState) -> None:
+        """The step of the multipliers after a pass."""
+        if not self.has_intercept:
+            return
+        if self.compiled:  # labels: no need of the features
+            residual = self.route.total(self.weight, self.target) - self.weight @ state.mu
+        else:
+            residual = self.scorer.free(self.dual_weights(state.mu))
+        self.scorer.free(state.weights)[...] += self._pull * residual
 
     def _plain_pass(self, state: DualState, order: np.ndarray) -> None:
         """The pass for structures without a compiled one: one batch of one at a time.
@@ -309,12 +314,13 @@ class Objective:
         Its step is `Route.solve` with the strength that bounds how an example's change of mu
         acts on the weights, so that the dual never decreases, however rough the solution.
         """
+        free = self.scorer.free_norms()
         for i in order:
             rows = slice(int(i), int(i) + 1)
             scorer = self.scorer.take(rows)
             route, where = self.route.take(rows)
             target, w, c = self.target[rows], self.loss_weight[rows], self.weight[i]
-            strength = c * (self._norms[i] / self.penalty.l2 + self._pull)
+            strength = c * (self._norms[i] / self.penalty.l2 + self._pull * free[i])
             if strength <= 0.0:
                 continue
             old = state.mu[where].copy()
@@ -329,11 +335,8 @@ class Objective:
 
     def block_start(self, weights: np.ndarray | None = None) -> DualState:
         """`dual_start`, with each example's bonus in the cache; a lower bound once it moves."""
-        if self.has_intercept or self.penalty.l1:
-            raise ValueError(
-                "solver='block_frank_wolfe' is for a ridge without intercepts; use 'dual' or "
-                "'lbfgs'"
-            )
+        if self.penalty.l1:
+            raise ValueError("solver='block_frank_wolfe' needs penalty='l2'; use 'fista'")
         state = self.dual_start(weights)
         state.cache = self.route.bonus(state.mu, self.target, self.loss_weight).copy()
         state.gaps = np.full(self.n_examples, np.inf)
@@ -354,11 +357,16 @@ class Objective:
             gap = float(one.structure.dot(scores, away)[0] + bonus[0] - bonuses[i])
             gaps[i] = c[i] * max(gap, 0.0)
             change = scorer.pullback(c[i] * away)
-            bend = float(np.vdot(change, change)) / self.penalty.l2
+            free = scorer.free(change)
+            square = float(np.vdot(free, free))
+            bend = (float(np.vdot(change, change)) - square) / self.penalty.l2
+            bend += self._pull * square
+            free *= self._pull
             step = min(1.0, gaps[i] / bend) if bend > 0.0 else float(gap > 0.0)
             state.mu[where] += step * away
             state.weights -= step * change
             bonuses[i] += step * (bonus[0] - bonuses[i])
+        self._move_intercepts(state)
 
     def block_bounds(self, state: DualState) -> tuple[np.ndarray, float, float]:
         """The state's weights, the primal value there, and the dual value at its point."""
@@ -475,15 +483,18 @@ class Objective:
         if self.has_intercept:
             mu, bonus = self.route.balance(mu, bonus, self.target, self.weight, self.loss_weight)
         if self.penalty.l2 == 0.0:
-            mu, bonus = self._shrink_to_feasible(mu), None
+            mu, share = self._shrink_to_feasible(mu)
+            # A bonus that is known here is concave and never negative (see `NodeRoute.balance`).
+            bonus = None if bonus is None else share * bonus
         if bonus is None:
             bonus = self.route.bonus(mu, self.target, self.loss_weight)
         gain = float(self.weight @ (bonus + self.route.constant(self.loss_weight)))
         return gain - self.scorer.conjugate_value(self.penalty, self.dual_weights(mu))
 
-    def _shrink_to_feasible(self, mu: np.ndarray) -> np.ndarray:
-        """Without a ridge the dual asks for ``|V(mu)| <= l1``: move mu towards the answers."""
+    def _shrink_to_feasible(self, mu: np.ndarray) -> tuple[np.ndarray, float]:
+        """Without a ridge the dual asks for ``|V(mu)| <= l1``: move mu towards the answers, and
+        say which share of the way it keeps."""
         largest = np.abs(self.scorer.penalised(self.dual_weights(mu))).max(initial=0.0)
         share = min(1.0, self.penalty.l1 / largest) if largest else 1.0
         truth = self.route.parts(self.target)
-        return truth + share * (mu - truth)
+        return truth + share * (mu - truth), share

@@ -122,13 +122,16 @@ def certify(objective: CorpusObjective, state: BlockState) -> tuple[np.ndarray, 
     """The state's weights freed of rounding drift, primal value there, dual value at its point."""
     from concordant.corpus.objective import DualPoint
 
-    state.weights = weights = dual_weights(objective, state.mu, state.tables)
+    state.weights = dual_weights(objective, state.mu, state.tables)
+    whole, weights, point = objective.whole(state.weights)
     if state.p is None:
-        value = hinge_value(objective, weights)
+        value = hinge_value(whole, weights)
     else:
-        value = game_value(objective, weights, state.p)
-    dual = objective.dual(DualPoint(float(objective.weight @ state.bonus), weights))
-    primal = value + objective.penalty_value(weights)
+        value = game_value(whole, weights, state.p)
+    gain = float(objective.weight @ state.bonus)
+    primal, dual = value + whole.penalty_value(weights), whole.dual(DualPoint(gain, point))
+    if objective.multipliers is not None:
+        objective.multipliers.move(state.weights, value, gain)
     state.tolerance = float(
         np.clip(0.2 * (primal - dual) / objective.weight.sum(), 1e-4, 0.1) * objective.scale
     )

@@ -144,8 +144,9 @@ def _at_answers(
         each = costs.min(axis=0)[codes] if objective.model.adversarial else costs[codes, codes]
         worth = np.add.reduceat(objective.node_weight * each, offsets[:-1])
     return Blocks(
-        mass, costs, objective.model.adversarial, tau, np.zeros(mu.shape, mu.dtype), np.zeros(tables.shape, mu.dtype),
-        mu, tables, np.zeros(n), worth, np.zeros(n), mass * tau * features.lengths * np.log(k),
+        mass, costs, objective.model.adversarial, tau, np.zeros(mu.shape, mu.dtype),
+        np.zeros(tables.shape, mu.dtype), mu, tables, np.zeros(n), worth, np.zeros(n),
+        mass * tau * features.lengths * np.log(k),
     )  # fmt: skip
 
 
@@ -200,15 +201,23 @@ def gibbs_pass(objective: CorpusObjective, state: GibbsState, order: np.ndarray)
             blocks.tau *= 0.6
 
 
-def certify(objective: CorpusObjective, state: GibbsState) -> tuple[float, float]:
-    """Primal value (of games an upper bound) at the weights, dual value at the point."""
+def certify(objective: CorpusObjective, state: GibbsState) -> tuple[np.ndarray, float, float]:
+    """The state's weights, the primal value there (of games an upper bound), the dual value at its
+    point."""
     from concordant.corpus.objective import DualPoint
 
+    whole, weights, point = objective.whole(state.weights)
     gain = sum(blocks.gain for blocks in state.blocks)
-    dual = objective.dual(DualPoint(gain, state.weights))
-    if not objective.model.adversarial:
-        return objective.primal(state.weights), dual
-    return _value_of_plays(objective, state) + objective.penalty_value(state.weights), dual
+    dual = whole.dual(DualPoint(gain, point))
+    if objective.model.adversarial:
+        loss = _value_of_plays(objective, state) - float(whole.gold @ weights)
+        primal = loss + whole.penalty_value(weights)
+    else:
+        primal = whole.primal(weights)
+        loss = primal - whole.penalty_value(weights)
+    if objective.multipliers is not None:
+        objective.multipliers.move(state.weights, loss, gain)
+    return weights, primal, dual
 
 
 def _value_of_plays(objective: CorpusObjective, state: GibbsState) -> float:
@@ -222,8 +231,7 @@ def _value_of_plays(objective: CorpusObjective, state: GibbsState) -> float:
             objective.node_weight, blocks.mu,
         )  # fmt: skip
 
-    total = sum(objective.executor.map(run, objective.parts))
-    return total - float(objective.gold @ state.weights)
+    return sum(objective.executor.map(run, objective.parts))
 
 
 def dual_weights(objective: CorpusObjective, blocks: list[Blocks]) -> np.ndarray:

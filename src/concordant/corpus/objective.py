@@ -11,11 +11,13 @@ true labels that are changed at random (see `SmoothedRoute.balance`), which asks
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from concordant.corpus.data import Features, Layout, parts
+from concordant.corpus.intercepts import Multipliers, wider, with_constant
 from concordant.executor import SERIAL, Executor, chunks
 from concordant.objective import Bounds, Loss, Vector
 from concordant.penalty import Penalty
@@ -99,6 +101,8 @@ class CorpusObjective:
         sizes = np.bincount(np.repeat(np.arange(n), features.lengths), self.node_weight, n)
         self.size = float(self.weight @ sizes) * (float(model.costs.max()) or 1.0)
         self.parts = parts(features.offsets, layout.size)
+        #: Of the corpus without intercepts that stands for one with them in block methods.
+        self.multipliers: Multipliers | None = None
         #: Features of the answers, as a point of weight space: what they score is linear in it.
         self.gold = self.relabelled(np.eye(k)) if gold is None else gold
 
@@ -106,6 +110,8 @@ class CorpusObjective:
         """The arguments that all kernels of `concordant.kernels.tokens` begin with."""
         f, layout = self.features, self.layout
         node, transitions, free = layout.split(weights)
+        if self.multipliers is not None:
+            free = self.multipliers.base
         return (
             f.indptr, f.indices, f.values, layout.begin, layout.labels, node,
             transitions + self.blocked, np.ascontiguousarray(free), f.offsets,
@@ -406,25 +412,49 @@ class CorpusObjective:
         places = np.diff(self.features.indptr[self.features.offsets])
         return int(places.max(initial=0)) * self.layout.n_classes
 
+    # Methods on the dual keep intercepts apart: see `concordant.corpus.intercepts`.
+
+    @cached_property
+    def blocks(self) -> CorpusObjective:
+        """The problem whose sentences they visit."""
+        if not self.has_intercept:
+            return self
+        multipliers = Multipliers(self)
+        features = with_constant(self.features, np.sqrt(multipliers.pull))
+        inside = CorpusObjective(
+            features, wider(self.layout), self.codes, self.model, self.weight, self.node_weight,
+            self.penalty, self.forbidden, multipliers.inside(self.gold), self.executor,
+        )  # fmt: skip
+        inside.multipliers = multipliers
+        return inside
+
+    def whole(self, weights: np.ndarray) -> tuple[CorpusObjective, np.ndarray, np.ndarray]:
+        """The problem that this one stands for; its weights, and those of the dual point, for
+        such weights."""
+        if self.multipliers is None:
+            return self, weights, weights
+        own = self.multipliers
+        return own.outside, own.primal(weights), own.dual(weights)
+
     # Block steps on the dual: see `concordant.corpus.blocks`.
 
     def block_start(self, weights: np.ndarray | None = None) -> Any:
         """The dual point whose weights are zero: no other is known for given weights."""
         from concordant.corpus.blocks import start
 
-        return start(self)
+        return start(self.blocks)
 
     def block_pass(self, state: Any, order: np.ndarray) -> None:
         """One exact line search for each of these sentences."""
         from concordant.corpus.blocks import block_pass
 
-        block_pass(self, state, order)
+        block_pass(self.blocks, state, order)
 
     def block_bounds(self, state: Any) -> tuple[np.ndarray, float, float]:
         """The state's weights, the primal value there, and the dual value at its point."""
         from concordant.corpus.blocks import certify
 
-        return certify(self, state)
+        return certify(self.blocks, state)
 
     # Exponentiated gradients on the dual: see `concordant.corpus.gibbs`.
 
@@ -432,16 +462,16 @@ class CorpusObjective:
         """A dual point near the true answers."""
         from concordant.corpus.gibbs import start
 
-        return start(self)
+        return start(self.blocks)
 
     def gibbs_pass(self, state: Any, order: np.ndarray) -> None:
         """One step for each of these sentences."""
         from concordant.corpus.gibbs import gibbs_pass
 
-        gibbs_pass(self, state, order)
+        gibbs_pass(self.blocks, state, order)
 
-    def gibbs_bounds(self, state: Any) -> tuple[float, float]:
-        """Primal value at the state's weights and dual value at its point."""
+    def gibbs_bounds(self, state: Any) -> tuple[np.ndarray, float, float]:
+        """The state's weights, the primal value there, and the dual value at its point."""
         from concordant.corpus.gibbs import certify
 
-        return certify(self, state)
+        return certify(self.blocks, state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from concordant.estimators.progress import Progress
 from concordant.executor import Executor
 from concordant.objective import Objective
 from concordant.scorers import Scorer
-from concordant.solvers import BrokenCertificate, Result, find_solver, minimise
+from concordant.solvers import BrokenCertificate, Result, Validation, find_solver, minimise
 from concordant.structures import LabelCosts
 from concordant.surrogates import LabelRoute
 
@@ -57,8 +58,9 @@ def build_objective(
 
 
 def solve(
-    given: Any, objective: Objective, start: Start | None, seed: int, solver: str | None = None
-) -> Result:
+    given: Any, objective: Objective, start: Start | None, seed: int, solver: str | None = None,
+    validation: Validation | None = None,
+) -> Result:  # fmt: skip
     """Minimise with the solver (default: `given`'s own) and the stopping rule asked for."""
     weights, mu = None, None
     if start is not None and start.weights.shape == objective.start().shape:
@@ -67,12 +69,13 @@ def solve(
         if start.mu is not None and _same(start.problem, problem_of(objective)):
             mu = start.mu.copy()
     found = find_solver(solver or given.solver, objective, mu)
-    return run_solver(given, found, objective, weights, seed)
+    return run_solver(given, found, objective, weights, seed, validation)
 
 
 def run_solver(
-    given: Any, solver: Any, objective: Any, weights: np.ndarray | None, seed: int
-) -> Result:
+    given: Any, solver: Any, objective: Any, weights: np.ndarray | None, seed: int,
+    validation: Validation | None = None,
+) -> Result:  # fmt: skip
     """Minimise by the stopping rule asked for; warn if it is not met."""
     progress = Progress(given.verbose)
     try:
@@ -84,6 +87,7 @@ def run_solver(
             max_iter=given.max_iter,
             random_state=seed,
             report=progress,
+            validation=validation,
         )
     except BrokenCertificate as error:
         raise _no_certificate(given, error) from error
@@ -121,9 +125,21 @@ def _same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     return a[0] == b[0] and all(np.array_equal(x, y) for x, y in zip(a[1:], b[1:]))
 
 
+def level_of_caller() -> int:
+    """The stacklevel, for a warning given by who asks, of the first call from outside."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and __name__.split(".")[0] == _package(frame):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _package(frame: Any) -> str:
+    return str(frame.f_globals.get("__name__", "")).split(".")[0]
+
+
 def warn_of(result: Result) -> None:
     """Warn if training stopped before its tolerance was met."""
-    if result.reason == "tol":
+    if result.reason in ("tol", "validation"):
         return
     if result.reason == "interrupted":
         message = (
@@ -136,7 +152,7 @@ def warn_of(result: Result) -> None:
             f"{result.gap:.3g} at objective {result.objective:.6g}; raise max_iter or tol, "
             "scale the features, or lower C"
         )
-    warnings.warn(message, ConvergenceWarning, stacklevel=5)  # where `fit` was called
+    warnings.warn(message, ConvergenceWarning, stacklevel=level_of_caller())
 
 
 def one_blas_thread() -> Any:

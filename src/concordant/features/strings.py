@@ -20,11 +20,14 @@ import numpy as np
 import scipy.sparse as sp
 
 _PLAIN = {str}
+#: What errors call a sequence and one of its tokens.
+WORDS = ("sequence", "token")
 
 
 def encode_tokens(
-    sequences: Iterable[Sequence[Any]], vocabulary: dict[str, int], grow: bool = False
-) -> tuple[Any, np.ndarray]:
+    sequences: Iterable[Sequence[Any]], vocabulary: dict[str, int], grow: bool = False,
+    words: tuple[str, str] = WORDS,
+) -> tuple[Any, np.ndarray]:  # fmt: skip
     """Feature matrix of all tokens, one sequence after another, and the sequences' lengths.
 
     Parameters
@@ -33,6 +36,8 @@ def encode_tokens(
     vocabulary : dict
         Column of each name; names that it lacks are added if `grow`, else left out.
     grow : bool, default=False
+    words : (str, str), default=("sequence", "token")
+        What errors call a sequence and one of its tokens.
 
     Returns
     -------
@@ -60,9 +65,9 @@ def encode_tokens(
             own: list[float] | None
             names: Sequence[str]
             if isinstance(token, dict):
-                names, own = _read(token, i, t)
+                names, own = _read(token, i, t, words)
             else:
-                names, own = _strings(token, i, t), None
+                names, own = _strings(token, i, t, words), None
             if grow:
                 places = [add(name, len(vocabulary)) for name in names]
             else:
@@ -91,20 +96,26 @@ def token_features(token: Any, i: int, t: int) -> list[tuple[str, float]]:
     return [(name, 1.0) for name in _strings(token, i, t)]
 
 
-def _strings(token: Any, i: int, t: int) -> Sequence[str]:
+def _place(i: int, t: int, words: tuple[str, str]) -> str:
+    return f"{words[0]} {i}, {words[1]} {t}"
+
+
+def _strings(token: Any, i: int, t: int, words: tuple[str, str] = WORDS) -> Sequence[str]:
     if isinstance(token, (str, bytes)) or not isinstance(token, Iterable):
         raise TypeError(
-            f"sequence {i}, token {t} must be a dictionary or a list of strings, got {token!r}"
+            f"{_place(i, t, words)} must be a dictionary or a list of strings, got {token!r}"
         )
     names = token if isinstance(token, (list, tuple)) else list(token)
     if set(map(type, names)) - _PLAIN:  # the quick way to see that all are strings
         for name in names:
             if not isinstance(name, str):
-                raise TypeError(f"sequence {i}, token {t}: feature {name!r} is not a string")
+                raise TypeError(f"{_place(i, t, words)}: feature {name!r} is not a string")
     return names
 
 
-def _read(token: dict[Any, Any], i: int, t: int) -> tuple[list[str], list[float]]:
+def _read(
+    token: dict[Any, Any], i: int, t: int, words: tuple[str, str] = WORDS
+) -> tuple[list[str], list[float]]:
     names: list[str] = []
     values: list[float] = []
 
@@ -118,7 +129,7 @@ def _read(token: dict[Any, Any], i: int, t: int) -> tuple[list[str], list[float]
                 number = float(value)
                 if not math.isfinite(number):
                     raise ValueError(
-                        f"sequence {i}, token {t}: feature {name!r} is {number}; "
+                        f"{_place(i, t, words)}: feature {name!r} is {number}; "
                         "leave out what is not known"
                     )
                 names.append(name)
@@ -133,7 +144,7 @@ def _read(token: dict[Any, Any], i: int, t: int) -> tuple[list[str], list[float]
                     values.append(1.0)
             else:
                 raise TypeError(
-                    f"sequence {i}, token {t}: feature {name!r} has the value {value!r}; values "
+                    f"{_place(i, t, words)}: feature {name!r} has the value {value!r}; values "
                     "are numbers, strings, lists of strings or dictionaries of these"
                 )
 

@@ -42,6 +42,10 @@ class Scorer(ABC):
         `square_norms`."""
         return max(float(norms.mean()), 1.0)
 
+    def free_norms(self) -> np.ndarray:
+        """The same as `square_norms` for the intercepts, which are not in those."""
+        return np.ones(self.n_examples)
+
     @abstractmethod
     def take(self, rows: slice | np.ndarray) -> Scorer:
         """The scorer of some of the examples; indices may repeat."""

@@ -1,6 +1,6 @@
 """Algorithms that see an objective and nothing else."""
 
-from concordant.solvers.base import BrokenCertificate, Result, Run, minimise
+from concordant.solvers.base import BrokenCertificate, Result, Run, Validation, minimise
 from concordant.solvers.block_frank_wolfe import BlockFrankWolfe
 from concordant.solvers.dual import DualAscent
 from concordant.solvers.exponentiated_gradient import ExponentiatedGradient
@@ -28,6 +28,7 @@ __all__ = [
     "Result",
     "Run",
     "Sgd",
+    "Validation",
     "WorkingSet",
     "find_solver",
     "minimise",

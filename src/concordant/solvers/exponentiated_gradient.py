@@ -37,9 +37,10 @@ class ExponentiatedGradient:
             objective.gibbs_pass(state, self._order(state.gaps, passes, rng))
             passes += 1
             last = run.n_iter + passes - looked >= run.max_iter
+            last = last or objective.has_intercept  # a look also moves these
             if last or passes >= 2 * looked or state.left <= 2.0 * run.target:
-                primal, dual = objective.gibbs_bounds(state)
-                if run.record(state.weights, primal, dual, passes - looked):
+                weights, primal, dual = objective.gibbs_bounds(state)
+                if run.record(weights, primal, dual, passes - looked):
                     return
                 looked = passes
 

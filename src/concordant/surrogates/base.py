@@ -185,6 +185,10 @@ class Surrogate(BaseEstimator):
     def consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
         """One sentence: is the route Fisher consistent for this loss, and when."""
 
+    def node_consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
+        """The same for a loss summed over the nodes of sequences and graphs."""
+        return "Not covered: this route is defined for labels only."
+
     def probabilities(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray | None:
         """Label probabilities, or None where the route has none."""
         return None

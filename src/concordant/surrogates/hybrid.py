@@ -157,6 +157,15 @@ class Hybrid(Surrogate):
             f"{summary['nine_in_ten']:.2f} on one in ten (1, the log route, is always enough)."
         )
 
+    def node_consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
+        return (
+            "Known to be consistent at alpha = 1, the log route, for every loss summed over nodes. "
+            "Below, Theorem 1 of Shi et al. (2015) covers 0-1 loss on whole labellings, where the "
+            "most probable one has D1 >= 1/2 or alpha > 1 - (D1 - D2)/(1 - 2 D1); alpha is "
+            f"{self.alpha:g}. By the fitted probabilities {summary['no_majority']:.1%} of the "
+            "examples have no labelling with D1 >= 1/2."
+        )
+
     def probabilities(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray:
         return Log().probabilities(loss, scores)
 
