@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as AnySequence
 from typing import Any
 
@@ -22,6 +23,16 @@ from concordant.surrogates import Adversarial, Hinge, Hybrid
 
 #: Tokens beyond which block steps on the dual replace descent on smoothed games and hinges.
 LARGE = 5000
+
+
+class _Sequences:
+    """The examples as `Sequence` objects, each made when it is asked for."""
+
+    def __init__(self, X: AnySequence[Any]):
+        self.X = X
+
+    def __iter__(self) -> Iterator[Sequence]:
+        return (item if isinstance(item, Sequence) else Sequence(item) for item in self.X)
 
 
 class SequenceLabeler(PairwiseLabeler):
@@ -97,10 +108,10 @@ class SequenceLabeler(PairwiseLabeler):
 
     # Input.
 
-    def _items(self, X: AnySequence[Any]) -> list[Sequence]:
-        return [item if isinstance(item, Sequence) else Sequence(item) for item in X]
+    def _items(self, X: AnySequence[Any]) -> Iterable[Sequence]:
+        return _Sequences(X)
 
-    def _edges(self, items: list[Sequence], lengths: np.ndarray) -> tuple[None, np.ndarray]:
+    def _edges(self, items: Iterable[Sequence], lengths: np.ndarray) -> tuple[None, np.ndarray]:
         return None, lengths - 1
 
     def _structure(self, batch: Batch, node_weight: np.ndarray | None = None) -> Chain:
