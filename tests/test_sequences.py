@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 import concordant as cc
 from concordant.checks import check_structured_estimator
 from concordant.corpus.data import Features, Layout
+from concordant.corpus.gibbs import dual_weights
 from concordant.corpus.objective import CorpusObjective, Model
 from concordant.objective import Objective
 from concordant.penalty import Penalty
@@ -201,6 +202,9 @@ def optimum(route: str, fit_intercept: bool) -> float:
     [
         ("log", Lbfgs(), 1e-5),
         ("log", ExponentiatedGradient(), 1e-4),
+        ("hybrid", ExponentiatedGradient(), 1e-2),
+        ("hinge", ExponentiatedGradient(), 5e-2),
+        ("adversarial", ExponentiatedGradient(), 5e-2),
         ("hinge", Lbfgs(), 1e-3),
         ("hybrid", Lbfgs(), 1e-3),
         ("hinge", BlockFrankWolfe(), 2e-2),
@@ -249,22 +253,60 @@ def test_block_steps_never_lose() -> None:
         assert (np.diff(duals) >= -1e-9).all()
 
 
-def test_exponentiated_gradients_keep_their_dual_point() -> None:
-    objective = fused("log")
+@pytest.mark.parametrize("route", ["log", "hinge", "hybrid", "adversarial"])
+def test_exponentiated_gradients_keep_their_dual_point(route: str) -> None:
+    objective = fused(route)
     state = objective.gibbs_start()
-    duals = [objective.gibbs_bounds(state)[-1]]
-    for _ in range(4):
-        objective.gibbs_pass(state, np.arange(objective.n_examples))
-        drifted = state.weights.copy()
-        duals.append(objective.gibbs_bounds(state)[-1])
-        np.testing.assert_allclose(drifted, state.weights, atol=1e-10)
-    assert (np.diff(duals) >= -1e-9).all()
-    # Its entropies are those of its marginals under the scores that it keeps.
     chain = Chain(objective.features.lengths, K)
-    kept = np.concatenate([state.theta.ravel(), state.theta_tables.ravel()])
-    partition, mu = chain.marginals(kept)
-    np.testing.assert_allclose(chain.nodes(mu), state.mu, atol=1e-12)
-    np.testing.assert_allclose(partition - chain.dot(kept, mu), state.entropy, atol=1e-9)
+    values = []
+    for _ in range(5):
+        objective.gibbs_pass(state, np.arange(objective.n_examples * len(state.blocks)))
+        own = dual_weights(objective, state.blocks)
+        for stream in state.streams:
+            np.testing.assert_allclose(stream.weights, own, atol=1e-10)
+        for blocks in state.blocks:
+            # Its entropies are those of its marginals under the scores that it keeps.
+            kept = np.concatenate([blocks.theta.ravel(), blocks.theta_tables.ravel()])
+            partition, mu = chain.marginals(kept)
+            np.testing.assert_allclose(chain.nodes(mu), blocks.mu, atol=1e-6)
+            np.testing.assert_allclose(partition - chain.dot(kept, mu), blocks.entropy, atol=1e-7)
+            if len(blocks.costs):
+                if blocks.game:
+                    each = (blocks.mu @ blocks.costs.T).min(axis=1)
+                else:
+                    each = (blocks.mu @ blocks.costs)[range(len(blocks.mu)), objective.codes]
+                each = np.add.reduceat(each * objective.node_weight, chain.offsets[:-1])
+                np.testing.assert_allclose(blocks.worth, each, atol=1e-6)
+        values.append(objective.gibbs_bounds(state))
+    assert all((blocks.rates > 0.0).all() for blocks in state.blocks)
+    if route == "log":  # nothing is smoothed, so the dual cannot fall
+        assert (np.diff([dual for *_, dual in values]) >= -1e-9).all()
+
+
+def test_strategies_are_projections() -> None:
+    from concordant.kernels.gibbs import strategy
+    from concordant.oracles.simplex import project_rows
+
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        costs = rng.integers(0, 3, (rng.integers(1, 5), 3)).astype(float)  # ties
+        mu, tau = rng.dirichlet(np.full(3, 0.3)), 10.0 ** rng.integers(-3, 2)
+        play, price = np.empty(len(costs)), np.empty(len(costs))
+        value = strategy(costs, mu, tau, play, price)
+        best = project_rows(-(costs @ mu)[None] / tau)[0]
+        np.testing.assert_allclose(play, best, atol=1e-9)
+        np.testing.assert_allclose(value, best @ costs @ mu + 0.5 * tau * (best @ best - 1.0))
+
+
+def test_streams_do_not_depend_on_threads() -> None:
+    from concordant.executor import Executor
+
+    objective, weights = fused("log"), []
+    for threads in (1, 3):
+        with Executor(threads) as executor:
+            objective.executor = executor
+            weights.append(minimise(ExponentiatedGradient(), objective, max_iter=5).weights)
+    np.testing.assert_array_equal(*weights)
 
 
 def test_lasso_leaves_out_and_is_certified() -> None:

@@ -269,7 +269,20 @@ class CorpusObjective:
 
     def primal(self, weights: np.ndarray, scores: np.ndarray | None = None) -> float:
         """The objective, without smoothing."""
-        return self.loss(weights).value + self.penalty_value(weights)
+        if self.model.adversarial:
+            return self.loss(weights).value + self.penalty_value(weights)
+        from concordant.kernels.tokens import value_pass
+
+        given, model = self.arrays(weights), self.model
+
+        def run(part: tuple[int, int]) -> float:
+            return value_pass(
+                given, *part, self.codes, self.weight, self.log_weight, self.node_weight,
+                model.costs, model.alpha,
+            )  # fmt: skip
+
+        value = sum(self.executor.map(run, self.parts)) - float(self.gold @ weights)
+        return value + self.penalty_value(weights)
 
     def take(self, rows: np.ndarray) -> CorpusObjective:
         """The problem of some of the sentences."""
@@ -401,7 +414,7 @@ class CorpusObjective:
         self, weights: np.ndarray, total: np.ndarray, seen: int, order: np.ndarray, rule: int
     ) -> int:
         """Update the weights after each sentence; see `solvers/online.py`."""
-        from concordant.kernels.tokens import online_steps
+        from concordant.kernels.steps import online_steps
 
         given, layout = self.arrays(weights), self.layout
         _, transitions, free = layout.split(weights)
@@ -418,9 +431,13 @@ class CorpusObjective:
 
     def scratch(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Zeros as many as node weights, and room for what one sentence can touch."""
-        places = np.diff(self.features.indptr[self.features.offsets])
-        most = int(places.max(initial=0)) * self.layout.n_classes
+        most = self.most_touched()
         return np.zeros(self.layout.n_nodes), np.empty(most, np.int64), np.empty(most)
+
+    def most_touched(self) -> int:
+        """A bound of the node weights that a sentence touches."""
+        places = np.diff(self.features.indptr[self.features.offsets])
+        return int(places.max(initial=0)) * self.layout.n_classes
 
     # Methods on the dual keep intercepts apart: see `concordant.corpus.intercepts`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -136,8 +136,8 @@ class GraphLabeler(PairwiseLabeler):
     def _items(self, X: Sequence[Any]) -> list[Any]:
         return [as_graph(item, i) for i, item in enumerate(X)]
 
-    def _edges(self, items: list[Any], lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return all_edges(items, lengths)
+    def _edges(self, items: Iterable[Any], lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return all_edges(list(items), lengths)
 
     def _structure(self, batch: Batch, node_weight: np.ndarray | None = None) -> Graph:
         if self.inference not in INFERENCE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -105,23 +105,30 @@ class PairwiseLabeler(NodeDecisions, StructuredEstimator):
     # Input.
 
     @abstractmethod
-    def _items(self, X: Sequence[Any]) -> list[Any]:
-        """The examples as objects with `nodes` and `edge_features`."""
+    def _items(self, X: Sequence[Any]) -> Iterable[Any]:
+        """The examples as objects with `nodes` and `edge_features`, as often as asked for."""
 
     @abstractmethod
-    def _edges(self, items: list[Any], lengths: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    def _edges(
+        self, items: Iterable[Any], lengths: np.ndarray
+    ) -> tuple[np.ndarray | None, np.ndarray]:
         """Checked edges (E, 2), or None if each node is linked to the next; how many each has."""
 
     def _read(self, X: Sequence[Any], fitting: bool) -> Batch:
         items, noun = self._items(X), self._noun
-        nodes, features = [item.nodes for item in items], [item.edge_features for item in items]
-        if fitting:
-            if is_named(nodes):
-                self.vocabulary_ = {}
-            if is_named(features):
-                self.edge_vocabulary_ = {}
+        features: list[Any] = []
+
+        def nodes() -> Iterator[Any]:  # one at a time: examples may be made when asked for
+            for item in items:
+                features.append(item.edge_features)
+                yield item.nodes
+
+        if fitting and is_named(item.nodes for item in items):
+            self.vocabulary_ = {}
         names = getattr(self, "vocabulary_", None)
-        x, lengths = read_nodes(nodes, names, fitting, noun)
+        x, lengths = read_nodes(nodes(), names, fitting, noun)
+        if fitting and is_named(features):
+            self.edge_vocabulary_ = {}
         edges, counts = self._edges(items, lengths)
         edge_names = getattr(self, "edge_vocabulary_", None)
         edge_x = read_edges(features, counts, edge_names, fitting, noun)

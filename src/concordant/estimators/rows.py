@@ -45,7 +45,7 @@ def is_named(blocks: Iterable[Any]) -> bool:
 
 
 def read_nodes(
-    blocks: Sequence[Any], vocabulary: dict[str, int] | None, grow: bool, noun: str
+    blocks: Iterable[Any], vocabulary: dict[str, int] | None, grow: bool, noun: str
 ) -> tuple[Any, np.ndarray]:
     """All node features and the number of nodes of each example."""
     if vocabulary is not None:

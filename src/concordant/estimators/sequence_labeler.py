@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as AnySequence
 from typing import Any
 
@@ -22,6 +23,16 @@ from concordant.surrogates import Adversarial, Hinge, Hybrid
 
 #: Tokens beyond which block steps on the dual replace descent on smoothed games and hinges.
 LARGE = 5000
+
+
+class _Sequences:
+    """The examples as `Sequence` objects, each made when it is asked for."""
+
+    def __init__(self, X: AnySequence[Any]):
+        self.X = X
+
+    def __iter__(self) -> Iterator[Sequence]:
+        return (item if isinstance(item, Sequence) else Sequence(item) for item in self.X)
 
 
 class SequenceLabeler(PairwiseLabeler):
@@ -50,10 +61,10 @@ class SequenceLabeler(PairwiseLabeler):
     fit_intercept : bool or "auto", default="auto"
         An unpenalised score of each label. "auto" fits it with numeric features only.
     solver : str, default="auto"
-        "lbfgs", "fista" (for a lasso), "block_frank_wolfe" (hinge and adversarial) and
-        "exponentiated_gradient" (log); for comparison "perceptron", "passive_aggressive", "sgd",
-        "pegasos", "adagrad", "adam" and, for the adversarial route, the published
-        "dual_decomposition". With features of edges: as in `GraphLabeler`.
+        "lbfgs", "fista" (for a lasso), "exponentiated_gradient" and "block_frank_wolfe" (hinge
+        and adversarial); for comparison "perceptron", "passive_aggressive", "sgd", "pegasos",
+        "adagrad", "adam" and, for the adversarial route, the published "dual_decomposition". With
+        features of edges: as in `GraphLabeler`.
     early_stopping : bool, default=False
         Hold out a share of the examples, drawn by `random_state`, and stop when the mean loss of
         predictions for them no longer falls. The model with the least such loss is kept, and
@@ -97,10 +108,10 @@ class SequenceLabeler(PairwiseLabeler):
 
     # Input.
 
-    def _items(self, X: AnySequence[Any]) -> list[Sequence]:
-        return [item if isinstance(item, Sequence) else Sequence(item) for item in X]
+    def _items(self, X: AnySequence[Any]) -> Iterable[Sequence]:
+        return _Sequences(X)
 
-    def _edges(self, items: list[Sequence], lengths: np.ndarray) -> tuple[None, np.ndarray]:
+    def _edges(self, items: Iterable[Sequence], lengths: np.ndarray) -> tuple[None, np.ndarray]:
         return None, lengths - 1
 
     def _structure(self, batch: Batch, node_weight: np.ndarray | None = None) -> Chain:
@@ -160,18 +171,18 @@ class SequenceLabeler(PairwiseLabeler):
         weights = None
         if start is not None and start.weights.shape == objective.start().shape:
             weights = start.weights
-        solver = self._solver(objective)()
+        solver = self._solver(objective, weights)()
         return run_solver(self, solver, objective, weights, parameters.seed, parameters.validation)
 
-    def _solver(self, objective: CorpusObjective) -> type:
+    def _solver(self, objective: CorpusObjective, start: np.ndarray | None) -> type:
         """The solver asked for, or the fastest for the problem."""
         name, model = self.solver, objective.model
         if name == "auto":
             large = objective.features.n_tokens >= LARGE and not objective.has_intercept
             if not objective.ridge:
                 name = "fista"
-            elif model.adversarial or (model.alpha == 0.0 and large):
-                name = "block_frank_wolfe"
+            elif model.adversarial or (large and start is None and (objective.codes >= 0).all()):
+                name = "exponentiated_gradient"
             else:
                 name = "lbfgs"
         if not isinstance(name, str) or name not in SEQUENCE_SOLVERS:
@@ -184,10 +195,8 @@ class SequenceLabeler(PairwiseLabeler):
                 "penalty='l2'"
             )
         gibbs = name == "exponentiated_gradient"
-        if gibbs and (model.alpha < 1.0 or not objective.ridge):
-            raise ValueError(
-                "solver='exponentiated_gradient' is for the log route with penalty='l2'"
-            )
+        if gibbs and not objective.ridge:
+            raise ValueError("solver='exponentiated_gradient' needs penalty='l2'")
         if name in ("lbfgs", "fista") and model.adversarial:
             raise ValueError(f"solver={name!r} does not train the adversarial route here")
         if name == "lbfgs" and not objective.ridge:
