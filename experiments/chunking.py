@@ -22,7 +22,7 @@ NAME = "chunking"
 ROUTES = ("hinge", "log", "hybrid")
 MEASURES = ("accuracy", "precision", "recall", "f1")
 #: Strengths tried on the validation part, and shares of the log loss in the hybrid.
-STRENGTHS = (0.3, 1.0)
+STRENGTHS = (0.3, 1.0, 3.0, 10.0)
 ALPHAS = (0.5, 0.9)
 TOL, PASSES = 2e-2, 150
 #: Published accuracy, precision, recall, F1 in per cent, by share of the training part and route.
@@ -175,7 +175,11 @@ def majorities(store: Store, name: str) -> dict[str, Any]:
         out = {}
         model = fit("log", 0.5, 1.0, train)
         for part, data in (("training", train), ("test", test)):
-            true, best = model.predict_proba(data, data.y), model.predict_proba(data)
+            best, true = model.predict_proba(data), np.zeros(len(data))
+            # A label that training has not seen (I-LST) has no probability.
+            known = [i for i, y in enumerate(data.y) if set(y) <= set(model.classes_)]
+            sayable = data.take(np.array(known))
+            true[known] = model.predict_proba(sayable, sayable.y)
             marks = np.linspace(0, len(true) - 1, 200).astype(int)
             out[part] = {
                 "sentences": len(true),
@@ -246,6 +250,12 @@ def findings(content: Content) -> list[str]:
             f1 = {route: 100 * row["test"]["f1"] for route, row in by_route.items()}
             order = ", ".join(f"{route} {f1[route]:.2f}" for route in sorted(f1, key=f1.get))
             out.append(f"{TITLES[name]}, {share}: F1 rises as {order}.")
+    out.append(
+        "Log and hybrid come out near the published values from the whole training part; the hinge "
+        "does not: published it is behind both, here it is level or ahead. The published models "
+        "were trained by stochastic gradients, ours to the gaps shown, which may be the reason: "
+        "sub-gradient steps on a hinge close in slowly."
+    )
     lines = [
         f"{row['no_majority']:.0%} of {row['sentences']} {part} sentences"
         for part, row in content["figure"].items()
@@ -265,10 +275,10 @@ def report(content: Content, options: Options) -> Report:
         method=(
             "Features of the CRF++ template. All sentences are split at random into 20 % to train, "
             "40 % to choose C and α, 40 % to test, as published (which sentences is not known, nor "
-            "the grid; ours is C in 0.3, 1 and α in 0.5, 0.9). 'Standard' is the usual training "
-            "and test file with C = 0.5, and α = 0.5. Training stops at a certified relative gap "
-            f"of {TOL:g}, or after {PASSES} passes (the gap is shown). Log and hybrid are decoded "
-            "by minimum expected loss, the hinge by its best labelling."
+            "the grid; ours is C in 0.3, 1, 3, 10 and α in 0.5, 0.9). 'Standard' is the usual "
+            "training and test file with C = 0.5, and α = 0.5. Training stops at a certified "
+            f"relative gap of {TOL:g}, or after {PASSES} passes (the gap is shown). Log and hybrid "
+            "are decoded by minimum expected loss, the hinge by its best labelling."
         ),
         findings=findings(content),
         tables=tables(content),

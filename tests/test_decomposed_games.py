@@ -97,7 +97,7 @@ def test_cycles_are_refused() -> None:
 
 
 @pytest.mark.parametrize("as_graphs", [False, True])
-def test_training_comes_near_the_main_route(as_graphs: bool) -> None:
+def test_training_agrees_with_the_main_route(as_graphs: bool) -> None:
     rng = np.random.default_rng(3)
     X: list[Any] = [rng.normal(size=(1 + i % 3, 2)) for i in range(3)]
     y = [rng.integers(0, 3, len(x)) for x in X]
@@ -105,11 +105,14 @@ def test_training_comes_near_the_main_route(as_graphs: bool) -> None:
     if as_graphs:
         X = [cc.Graph(x, [(t, t + 1) for t in range(len(x) - 1)]) for x in X]
         labeler = cc.GraphLabeler
-    near = labeler("absolute", C=0.5, tol=5e-3).fit(X, y)
+    model = labeler("absolute", C=0.5, tol=5e-3, warm_start=True).fit(X, y)
+    near, gap = model.objective_, model.gap_
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = labeler("absolute", C=0.5, solver="dual_decomposition", max_iter=4).fit(X, y)
-    assert model.objective_ - model.gap_ <= near.objective_
-    assert near.objective_ - near.gap_ <= model.objective_ <= 1.2 * near.objective_
+        model.set_params(solver="dual_decomposition", max_iter=2, tol=1e-9).fit(X, y)
+    # The same objective at the same weights, up to what is left open; and it finds no better ones.
+    assert near - gap <= model.history_["objective"][0] <= 1.03 * near
+    assert model.objective_ - model.gap_ <= near
+    assert near - gap <= model.objective_ <= 1.03 * near
     with pytest.raises(ValueError, match="is for the adversarial route"):
         labeler(surrogate="log", solver="dual_decomposition").fit(X, y)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import concordant as cc
 from concordant.features import CrfppTemplate
@@ -70,13 +72,16 @@ def parts(example: Any, labels: Any) -> dict[Any, float]:
 
 
 def optimum(
-    X: list[Any], y: list[Any], route: str, seen: bool, intercept: bool, penalty: str = "l2"
-) -> float:
+    X: list[Any], y: list[Any], route: str, seen: bool, intercept: bool, penalty: str = "l2",
+    forbidden: Any = (),
+) -> float:  # fmt: skip
     """The least objective, over listed labellings, by a conic solver."""
     import cvxpy as cp
 
     known = {key for example, labels in zip(X, y) for key in parts(example, labels)}
     listed = [list(product(LABELS, repeat=len(labels))) for labels in y]
+    barred = {("table", *pair) for pair in forbidden}
+    listed = [[one for one in ls if not barred & set(parts(x, one))] for x, ls in zip(X, listed)]
     keys = {key for x, every in zip(X, listed) for one in every for key in parts(x, one)}
     if seen:
         keys = {key for key in keys if key in known or key[0] in ("table", "intercept")}
@@ -96,13 +101,15 @@ def optimum(
                     row[place[key]] = value
         f, right = counts @ W, every.index(tuple(truth))
         codes = np.array([[LABELS.index(label) for label in labels] for labels in every])
-        L = COSTS[codes[:, None, :], codes[None, :, :]].sum(axis=2)
+        actions = np.array(list(product(range(3), repeat=len(truth))))  # may be forbidden pairs
+        L = COSTS[actions[:, None, :], codes[None, :, :]].sum(axis=2)
+        prices = COSTS[codes, codes[right]].sum(axis=1)
         if route == "adversarial":
-            p = cp.Variable(len(every), nonneg=True)
+            p = cp.Variable(len(actions), nonneg=True)
             constraints.append(cp.sum(p) == 1)
             value = cp.max(f + L.T @ p)
         else:
-            value = cp.log_sum_exp(f) if route == "log" else cp.max(f + L[:, right])
+            value = cp.log_sum_exp(f) if route == "log" else cp.max(f + prices)
         total += value - f[right]
     problem = cp.Problem(cp.Minimize(total), constraints)
     solve_conic(problem)
@@ -141,6 +148,34 @@ def test_lassos_bracket_the_optimum(route: str, penalty: str) -> None:
     slack = 1e-6 * best
     assert model.gap_ <= model.tol * model.objective_
     assert model.objective_ - model.gap_ - slack <= best <= model.objective_ + slack
+
+
+@pytest.mark.parametrize("route", ["log", "hinge", "adversarial"])
+@pytest.mark.parametrize("data", [sentences, graphs])
+def test_forbidden_pairs_and_intercepts_leave_the_bracket_right(route: str, data: Any) -> None:
+    """A dual point may not be repaired by labellings that are forbidden."""
+    X, y = data()
+    forbidden = [("b", "b"), ("c", "c"), ("b", "a")] if data is sentences else [("c", "a")]
+    model = model_of(X, route, fit_intercept=True, forbidden=forbidden, C=1.0).fit(X, y)
+    best = optimum(X, y, route, True, True, forbidden=forbidden)
+    assert model.gap_ <= model.tol * model.objective_
+    assert model.objective_ - model.gap_ - 1e-6 <= best <= model.objective_ + 1e-6
+
+
+def test_a_repair_by_forbidden_labellings_would_show() -> None:
+    """Here it used to put the bound above the optimum, and the certificate broke."""
+    rng = np.random.default_rng(0)
+    edges: list[Any] = [[(0, 1), (1, 2), (1, 3)], [(0, 1), (1, 2), (0, 2)], [], [(0, 1), (2, 3)]]
+    X = [cc.Graph(rng.normal(size=(n, 2)), e) for n, e in zip((4, 3, 1, 5), edges)]
+    y = [list("abca"), list("abc"), ["a"], list("ababa")]
+    for route in ("log", "hybrid", "hinge"):
+        arguments: dict[str, Any] = {"surrogate": route, "forbidden": [("a", "a")], "C": 1.0}
+        model = cc.GraphLabeler(tol=1e-4, max_iter=3000, **arguments).fit(X, y)
+        for passes in (3, 9, 30):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                rough = cc.GraphLabeler(max_iter=passes, **arguments).fit(X, y)
+            assert rough.objective_ - rough.gap_ <= model.objective_
 
 
 @pytest.mark.parametrize("data", [sentences, graphs])

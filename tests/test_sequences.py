@@ -466,6 +466,8 @@ def test_whole_sequences_have_the_probabilities_of_their_parts() -> None:
     y = [["N", "V"], ["N", "N"], ["V", "V"]]
     model = cc.SequenceLabeler(surrogate="log").fit(X, y)
     every = [[a, b] for a in ("N", "V") for b in ("N", "V")]
+    assert model.predict_proba(X[:1], [[None] * len(X[0])]) == pytest.approx(1.0)
+    assert model.predict_proba(X[:1], [["never seen", *[None] * (len(X[0]) - 1)]]) == 0.0
     total = model.predict_proba([X[0]] * 4, every).sum()
     assert total == pytest.approx(1.0)
 

@@ -18,6 +18,7 @@ from experiments.latent.work import (
     best,
     comparison,
     draw_over_C,
+    groups,
     model_of,
     outcome,
     run_units,
@@ -32,7 +33,6 @@ CLASSES, PIECES, PIECE = (0, 1, 2, 3), 5, 6
 GRID = (0.3, 1.0, 3.0)
 LOSSES = ("overlap", "zero_one")
 INITS = ("mean", "likelihood")
-KNOWN = "choices known"
 
 
 @cache
@@ -108,21 +108,6 @@ def compute(options: Options) -> Content:
     fits = fits_of(options.quick)
     units = run_units(NAME, options, repetitions, fits, partial(prepare, few=options.quick))
     return {"fits": [list(fit) for fit in fits], "units": units}
-
-
-def name_of(fit: Fit) -> str:
-    if fit.known:
-        return KNOWN
-    return fit.method + (", likelihood start" if fit.init == "likelihood" else "")
-
-
-def groups(fits: list[Fit], loss: str) -> dict[str, list[Fit]]:
-    """The fits of each method, one a C."""
-    out: dict[str, list[Fit]] = {}
-    for fit in fits:
-        if fit.loss == loss:
-            out.setdefault(name_of(fit), []).append(fit)
-    return out
 
 
 def tables(fits: list[Fit], units: list[list[dict[str, Any]]]) -> list[Any]:

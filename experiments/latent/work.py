@@ -29,6 +29,8 @@ METHODS: dict[str, Any] = {
 }
 PUBLISHED = ("latent SVM", "iterative latent SVM", "dissimilarity")
 OURS = "dissimilarity"
+#: The row of the model that is told the true choices.
+KNOWN = "choices known"
 
 
 class Fit(NamedTuple):
@@ -95,6 +97,21 @@ def outcome(model: cc.LatentClassifier) -> dict[str, Any]:
 
 
 # ---- summaries ----
+
+
+def name_of(fit: Fit) -> str:
+    if fit.known:
+        return KNOWN
+    return fit.method + (", likelihood start" if fit.init == "likelihood" else "")
+
+
+def groups(fits: Sequence[Fit], loss: str) -> dict[str, list[Fit]]:
+    """The fits of each method, one a C."""
+    out: dict[str, list[Fit]] = {}
+    for fit in fits:
+        if fit.loss == loss:
+            out.setdefault(name_of(fit), []).append(fit)
+    return out
 
 
 def values(units: list[list[dict[str, Any]]], fit: Fit, what: str) -> np.ndarray:

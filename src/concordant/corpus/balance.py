@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from concordant.surrogates.base import transport
+from concordant.surrogates.base import cheapest_repair, transport
 
 if TYPE_CHECKING:
     from concordant.corpus.objective import CorpusObjective
@@ -24,6 +24,14 @@ def balanced(objective: CorpusObjective, point: DualPoint) -> DualPoint:
     c = np.repeat(objective.mass, objective.features.lengths)
     want = objective.free(objective.gold)
     surplus = -objective.free(point.weights)
+    if objective.forbidden is not None:
+        shifts = np.array([-objective.free(other) for other in objective.extremes])
+        shares = cheapest_repair(shifts, surplus)
+        if shares is None:
+            return DualPoint(0.0, np.zeros_like(point.weights))
+        total = 1.0 + float(shares.sum())
+        moved = sum((w * v for w, v in zip(shares, objective.extremes)), start=point.weights)
+        return DualPoint(point.gain / total, moved / total)
     ratio = float(np.max(surplus / np.maximum(want, 1e-300), initial=0.0))
     if ratio <= 0.0:
         return point

@@ -330,6 +330,17 @@ class CorpusObjective:
             gain, own = share * gain, share * own
         return gain - self.penalty.conjugate(own)
 
+    @cached_property
+    def extremes(self) -> list[np.ndarray]:
+        """For each label, dual weights of the allowed labellings with most of it."""
+        out, unknown = [], np.full_like(self.codes, -1)
+        for unit in np.eye(self.layout.n_classes):
+            weights = self.start()
+            self.free(weights)[...] = unit
+            most = self.best_completion(weights, unknown)
+            out.append(self.gold - self.with_answers(most).gold)
+        return out
+
     def online_pass(
         self, weights: np.ndarray, total: np.ndarray, seen: int, order: np.ndarray, rule: int
     ) -> int:

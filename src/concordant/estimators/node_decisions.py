@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from concordant.estimators.answers import codes_of, flat_labels
+from concordant.estimators.parameters import check_number
 from concordant.estimators.structured import check_examples, object_array
 from concordant.losses import LabelLoss, SequenceZeroOne, find_node_loss
 from concordant.metrics import check_weights
@@ -221,29 +223,53 @@ class NodeDecisions:
             return object_array(structure.codes_of(self._game(structure, scores)))
         return object_array(structure.codes_of(structure.nodes(self._marginals(structure, scores))))
 
+    @available_if(_is_probabilistic)
+    def predict_confidence(self, X: Any, fixed: Any = None) -> np.ndarray:
+        """How sure the model is of each answer that `predict` gives: an object array of (n_nodes,)
+        arrays.
+
+        ``1 - expected cost / largest cost`` under the fitted probabilities; under 0-1 loss the
+        probability that the answer is right.
+        """
+        structure, scores, known = self._ask(X, fixed)
+        costs = self._rule.costs
+        best = self._actions(structure, scores)
+        best[known >= 0] = costs.own_action[known[known >= 0]]
+        q = structure.nodes(self._marginals(structure, scores))
+        expected = (q * costs.costs[best]).sum(axis=1)
+        return object_array(structure.codes_of(1.0 - expected / costs.scale))
+
     @available_if(_is_adversarial)
-    def strategy(self, X: Any) -> np.ndarray:
+    def strategy(self, X: Any, fixed: Any = None) -> np.ndarray:
         """The predictor's equilibrium at every node: an object array of (n_nodes, n_actions)."""
-        structure, scores, _ = self._ask(X)
+        structure, scores, _ = self._ask(X, fixed)
         return object_array(structure.codes_of(self._game(structure, scores)))
 
     @available_if(_is_probabilistic)
     def predict_proba(self, X: Any, y: Any = None) -> np.ndarray:
         """Probability of a labelling of each example: of `y`, or of the most probable one.
 
-        Where `y` has None, any label will do: of all labellings that agree with it.
+        Where `y` has None, any label will do: of all labellings that agree with it. A label that
+        training had not seen has probability 0.
         """
         structure, scores, _ = self._ask(X)
         partition = structure.marginals(scores)[0]
         self._check_possible(partition)
         if y is None:
             return np.exp(structure.decode(scores)[1] - partition)
-        scores = self._ask(X, y, "y").scores
-        return np.exp(structure.marginals(scores)[0] - partition)
+        _, y = check_examples(X, y)
+        values, offsets = flat_labels(y, structure.lengths, self._noun), structure.offsets
+        known = {None, *self.classes_.tolist()}
+        unseen = np.logical_or.reduceat([v not in known for v in values], offsets[:-1])
+        values = [None if u else v for v, u in zip(values, np.repeat(unseen, structure.lengths))]
+        seen = [values[start:stop] for start, stop in pairwise(offsets)]
+        agreeing = structure.marginals(self._ask(X, seen, "y").scores)[0]
+        return np.where(unseen, 0.0, np.exp(agreeing - partition))
 
     def predict_best(self, X: Any, number: int = 5, fixed: Any = None) -> list[list[Any]]:
         """The labellings with the largest scores: for each example a list, best first, of pairs
-        (labels, score)."""
+        (labels, score); fewer than `number` where there are no more."""
+        check_number("number", number, lambda v: v >= 1, ">= 1", integer=True)
         asked = self._ask(X, fixed)
         ranked = asked.structure.k_best(asked.scores, number)
         return [[(self.classes_[y], float(v)) for y, v in zip(*one)] for one in ranked]

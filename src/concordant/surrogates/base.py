@@ -203,6 +203,19 @@ def transport(have: np.ndarray, want: np.ndarray) -> np.ndarray:
     return np.diag(kept) + (1.0 - kept)[:, None] * moved
 
 
+def cheapest_repair(shifts: np.ndarray, surplus: np.ndarray) -> np.ndarray | None:
+    """The least weights (m,) >= 0 of points with these shifts (m, k) that make up for a surplus
+    (k,), ``weights @ shifts = -surplus``; None if there are none."""
+    from scipy.optimize import linprog
+
+    size = float(np.abs(surplus).max(initial=0.0))
+    if size == 0.0:
+        return np.zeros(len(shifts))
+    unit = float(np.abs(shifts).max(initial=0.0)) or 1.0
+    found = linprog(np.ones(len(shifts)), A_eq=shifts.T / unit, b_eq=-surplus / size)
+    return found.x * size / unit if found.success else None
+
+
 class Route:
     """A surrogate bound to a structure and a loss: the generic form, from plain oracles."""
 

@@ -13,13 +13,14 @@ dual point with a known bonus; the hybrid's needs no split of mu, as its halves 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from concordant.structures import NodeCosts, Pairwise, PartLoss, Structure
 from concordant.surrogates.adversarial import Adversarial
-from concordant.surrogates.base import Route, Solution, Surrogate, transport
+from concordant.surrogates.base import Route, Solution, Surrogate, cheapest_repair, transport
 from concordant.surrogates.hinge import Hinge
 from concordant.surrogates.hybrid import Hybrid
 from concordant.surrogates.log import Log
@@ -38,6 +39,16 @@ class NodeRoute(Route):
         structure, where = self.structure.take(rows)
         return type(self)(self.surrogate, structure, self.loss.on(structure)), where
 
+    @cached_property
+    def _extremes(self) -> list[np.ndarray]:
+        """For each label, the allowed labellings with most of it."""
+        structure, out = self.structure, []
+        for j in range(structure.n_classes):
+            scores = np.zeros(len(structure.empty()))
+            structure.nodes(scores)[:, j] = 1.0
+            out.append(structure.argmax(scores))
+        return out
+
     def balance(
         self,
         mu: np.ndarray,
@@ -50,7 +61,8 @@ class NodeRoute(Route):
 
         ``mu' = (1 - t) mu + t nu``, where nu gives every node of the true answers a new label at
         random, each label's odds chosen so that the totals come out. The bonus is concave and
-        no bonus is negative, so ``(1 - t) bonus`` bounds the new one.
+        no bonus is negative, so ``(1 - t) bonus`` bounds the new one. Where pairs of labels are
+        forbidden, nu is a mixture of the allowed labellings with most of one label.
         """
         structure = self.structure
         truth = structure.parts(target)
@@ -59,6 +71,13 @@ class NodeRoute(Route):
         have = per_node @ structure.nodes(mu)
         want = per_node @ structure.nodes(truth)
         surplus = have - want
+        if structure.forbidden is not None:
+            totals = np.array([per_node @ structure.nodes(nu) for nu in self._extremes])
+            shares = cheapest_repair(totals - want, surplus)
+            if shares is None:
+                return truth, np.zeros_like(bonus)
+            added = sum((w * nu for w, nu in zip(shares, self._extremes)), start=mu)
+            return added / (1.0 + shares.sum()), bonus / (1.0 + shares.sum())
         # nu must have the totals ``want - (1 - t)/t surplus``, which are to be >= 0.
         ratio = float(np.max(surplus / np.maximum(want, 1e-300), initial=0.0))
         if not np.isfinite(ratio) or ratio > 1e15:
