@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import concordant as cc
-from benchmarks.common import Benchmark, in_turns, times
+from benchmarks.common import Benchmark, in_turns, machine, times
 from experiments.chunking import Sentences, load
 from experiments.common import ROOT, DataMissing, quiet_fit
 from experiments.report import Table
@@ -27,7 +27,7 @@ C = 0.5
 TRAININGS = {
     "log": ("log", 3e-5, 100),
     "hybrid": ("hybrid", 1e-2, 100),
-    "adversarial": ("adversarial", 1e-2, 600),
+    "adversarial": ("adversarial", 1e-2, 400),
 }
 COPIES = (1, 10, 100)
 
@@ -141,6 +141,24 @@ def alone(worker: str, *arguments: Any) -> dict[str, Any]:
     )
     line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT"))
     return json.loads(line.removeprefix("RESULT"))
+
+
+class Kept:
+    """Parts that are done, in a temporary file: a benchmark that was stopped goes on where it
+    was, unless the source has changed since."""
+
+    def __init__(self, source: str):
+        self.path = Path(tempfile.gettempdir()) / "concordant-sequences.json"
+        self.source = source
+        old = json.loads(self.path.read_text()) if self.path.is_file() else {}
+        self.done = old.get(source, {})
+
+    def alone(self, worker: str, *arguments: Any) -> dict[str, Any]:
+        key = repr((worker, arguments))
+        if key not in self.done:
+            self.done[key] = alone(worker, *arguments)
+            self.path.write_text(json.dumps({self.source: self.done}))
+        return self.done[key]
 
 
 # ---- kernels against C ----
@@ -290,13 +308,15 @@ def measure(quick: bool) -> dict[str, Any]:
         print(f"left out: {error}", file=sys.stderr)
         return {"kernels": kernels(quick), "runs": {}, "copies": []}
     share = 0.01 if quick else 1.0
-    runs = {"python-crfsuite": alone("train_crfsuite", share)}
+    kept = Kept(machine()["source"])
+    runs = {"python-crfsuite": kept.alone("train_crfsuite", share)}
     goal = runs["python-crfsuite"]["objective"]
     for name in list(TRAININGS)[:1] if quick else TRAININGS:
         asked = goal if TRAININGS[name][0] == "log" else None
-        runs[name] = alone("train_ours", name, share, asked)
+        runs[name] = kept.alone("train_ours", name, share, asked)
     few = COPIES[:1] if quick else COPIES
-    copies = [alone("train_copies", number, 0.05 * share) for number in few]
+    copies = [kept.alone("train_copies", number, 0.05 * share) for number in few]
+    kept.path.unlink(missing_ok=True)
     return {"kernels": kernels(quick), "runs": runs, "copies": copies}
 
 

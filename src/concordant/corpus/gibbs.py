@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from concordant.corpus.objective import CorpusObjective
 
 #: Streams, and sentences of each between two exchanges, at most this share of those ever visited.
-STREAMS, ROUND, SHARE = 2, 32, 16
+STREAMS, ROUND, SHARE = 2, 64, 16
 #: First temperature of a hinge, in largest costs; it falls when gaps are this share of the blur.
 FIRST_TAU, SHARPEN = 2.0, 1.5
 

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from concordant.corpus.balance import DualPoint, balanced, relabelled
 from concordant.corpus.data import Features, Layout, parts
 from concordant.corpus.intercepts import Multipliers, wider, with_constant
 from concordant.executor import SERIAL, Executor, chunks
 from concordant.objective import Bounds, Loss, Vector
 from concordant.penalty import Penalty
 from concordant.structures.pairwise import spans
-from concordant.surrogates.base import cheapest_repair, transport
 
 
 class Model(NamedTuple):
@@ -34,13 +34,6 @@ class Model(NamedTuple):
     costs: np.ndarray
     alpha: float
     adversarial: bool = False
-
-
-class DualPoint(NamedTuple):
-    """What the dual needs to know of a point: its first term and its weights."""
-
-    gain: float
-    weights: np.ndarray
 
 
 class CorpusObjective:
@@ -104,7 +97,7 @@ class CorpusObjective:
         #: Of the corpus without intercepts that stands for one with them in block methods.
         self.multipliers: Multipliers | None = None
         #: Features of the answers, as a point of weight space: what they score is linear in it.
-        self.gold = self.relabelled(np.eye(k)) if gold is None else gold
+        self.gold = relabelled(self, np.eye(k)) if gold is None else gold
 
     def arrays(self, weights: np.ndarray) -> tuple[np.ndarray, ...]:
         """The arguments that all kernels of `concordant.kernels.tokens` begin with."""
@@ -337,7 +330,7 @@ class CorpusObjective:
         """The dual value near a point, at a feasible one."""
         gain, weights = point
         if self.has_intercept:
-            gain, weights = self._balance(point)
+            gain, weights = balanced(self, point)
         own = self.penalised(weights)
         if self.penalty.l2 == 0.0:
             largest = float(np.abs(own).max(initial=0.0))
@@ -345,33 +338,8 @@ class CorpusObjective:
             gain, own = share * gain, share * own
         return gain - self.penalty.conjugate(own)
 
-    def _balance(self, point: DualPoint) -> DualPoint:
-        """A point near this one whose labels add up to the answers'."""
-        c = np.repeat(self.mass, self.features.lengths)
-        want = self.free(self.gold)
-        surplus = -self.free(point.weights)
-        if self.forbidden is not None:
-            shifts = np.array([-self.free(other) for other in self._extremes])
-            shares = cheapest_repair(shifts, surplus)
-            if shares is None:
-                return DualPoint(0.0, np.zeros_like(point.weights))
-            total = 1.0 + float(shares.sum())
-            moved = sum((w * v for w, v in zip(shares, self._extremes)), start=point.weights)
-            return DualPoint(point.gain / total, moved / total)
-        ratio = float(np.max(surplus / np.maximum(want, 1e-300), initial=0.0))
-        if ratio <= 0.0:
-            return point
-        if ratio > 1e15:
-            return DualPoint(0.0, np.zeros_like(point.weights))
-        t = ratio / (1.0 + ratio)
-        have = np.bincount(np.maximum(self.codes, 0), c, self.layout.n_classes)
-        odds = transport(have, np.maximum(want - surplus / ratio, 0.0))
-        other = self.gold - self.relabelled(odds)
-        weights = (1.0 - t) * point.weights + t * other
-        return DualPoint((1.0 - t) * point.gain, weights)
-
     @cached_property
-    def _extremes(self) -> list[np.ndarray]:
+    def extremes(self) -> list[np.ndarray]:
         """For each label, dual weights of the allowed labellings with most of it."""
         out, unknown = [], np.full_like(self.codes, -1)
         for unit in np.eye(self.layout.n_classes):
@@ -380,35 +348,6 @@ class CorpusObjective:
             most = self.best_completion(weights, unknown)
             out.append(self.gold - self.with_answers(most).gold)
         return out
-
-    def relabelled(self, odds: np.ndarray) -> np.ndarray:
-        """Features of the answers, every label changed at random by these odds. (Unknown labels,
-        where `gold` is not made here, count as the first: any labelling will do for a repair.)"""
-        from concordant.kernels.tokens import add_gradient
-
-        out = self.start()
-        node, pairs, free = self.layout.split(out)
-        f, layout, offsets = self.features, self.layout, self.features.offsets
-        mass = self.mass
-        for first in range(0, self.n_examples, 1024):  # the labels of all would take memory
-            last = min(first + 1024, self.n_examples)
-            start, stop = offsets[first], offsets[last]
-            c = np.repeat(mass[first:last], f.lengths[first:last])
-            mu = c[:, None] * odds[np.maximum(self.codes[start:stop], 0)]
-            add_gradient(
-                f.indptr, f.indices, f.values, layout.begin, layout.labels, mu, start, stop, node
-            )
-            free += mu.sum(axis=0)
-        pairs += odds.T @ self.transition_counts(mass) @ odds
-        return out
-
-    def transition_counts(self, weight: np.ndarray) -> np.ndarray:
-        """How often each label follows each in the answers, sentences weighted, ``(k, k)``."""
-        k, last = self.layout.n_classes, self.features.offsets[1:] - 1
-        left = np.delete(np.arange(len(self.codes)), last)
-        codes = np.maximum(self.codes, 0)
-        c = np.repeat(weight, self.features.lengths - 1)
-        return np.bincount(codes[left] * k + codes[left + 1], c, k * k).reshape(k, k)
 
     def online_pass(
         self, weights: np.ndarray, total: np.ndarray, seen: int, order: np.ndarray, rule: int

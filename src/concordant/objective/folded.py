@@ -166,7 +166,7 @@ class FoldedObjective(Objective):
 
     def dual(self, mu: np.ndarray, bonus: np.ndarray | None = None) -> float:
         if self.penalty.l2 == 0.0:
-            mu = self._shrink_to_feasible(self._balanced(mu))
+            mu, _ = self._shrink_to_feasible(self._balanced(mu))
             return self._dual(lambda piece: mu[piece[0]], balance=False)
         return self._dual(lambda piece: mu[piece[0]])
 
