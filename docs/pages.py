@@ -43,10 +43,10 @@ CHAPTERS = {
         "oracles.blocks", "oracles.entropy", "oracles.margins", "oracles.simplex",
         "oracles.double_oracle", "oracles.frank_wolfe", "oracles.mixture",
     ),
-    "Objective and certificate": ("objective", "penalty"),
+    "Objective and certificate": ("objective.base", "objective.folded", "penalty"),
     "Solvers": (
         "solvers.base", "solvers.dual", "solvers.lbfgs", "solvers.proximal",
-        "solvers.working_set", "solvers.stochastic",
+        "solvers.working_set", "solvers.splitting", "solvers.stochastic",
     ),
     "Measuring": ("report.comparison", "report.statistics"),
 }  # fmt: skip

@@ -194,7 +194,8 @@ def thresholded_optimum(
     K: ArrayLike | None = None,
 ) -> float:
     """Minimum of ``|w|^2/2 + C sum_i surrogate_i`` over one direction w and offsets of the labels:
-    any offsets if free, else ``sum_{l >= j} eta_l`` with ``|eta|^2/2`` in the penalty."""
+    any offsets if free (under immediate thresholds with thresholds in order), else
+    ``sum_{l >= j} eta_l`` with ``|eta|^2/2`` in the penalty."""
     import cvxpy as cp
 
     X = np.asarray(X, dtype=float) if K is None else kernel_features(K)
@@ -217,6 +218,8 @@ def thresholded_optimum(
     values, constraints = route_values(route, F, y, L, label_costs(L), w)
     if free and route not in SHIFTED:
         constraints.append(cp.sum(offsets) == 0)
+    if free and route.startswith("immediate_threshold") and k > 2:
+        constraints.append(cp.diff(offsets, 2) <= 0)
     problem = cp.Problem(cp.Minimize(penalty + C * (sw @ values)), constraints)
     solve_conic(problem)
     return float(problem.value)

@@ -138,11 +138,23 @@ def test_prediction_wants_as_many_columns_as_training():
         (np.column_stack([Y, Y]), "y should be a 1d array"),
         (None, "requires y to be passed"),
         (Y + 0.5, "Unknown label type: continuous"),
-        (np.where(Y == 2, np.nan, Y), "y contains NaN"),
+        (np.where(np.arange(150) > 7, np.nan, Y), "y contains NaN, first in row 8"),
+        (np.where(np.arange(150) == 7, -np.inf, Y), "y contains infinity, first in row 7"),
+        (np.where(np.arange(150) == 7, np.nan, Y.astype(object)), "row 7 has nan"),
         (np.where(np.arange(150) == 9, None, Y.astype(str)), "row 9 has None"),
         (np.where(np.arange(150) == 9, "a", Y.astype(object)), "row 0 has 0, row 9 'a'"),
     ],
-    ids=["short", "two columns", "none", "continuous", "nan", "missing", "mixed"],
+    ids=[
+        "short",
+        "two columns",
+        "none",
+        "continuous",
+        "nan",
+        "infinite",
+        "nan object",
+        "missing",
+        "mixed",
+    ],
 )
 def test_answers_that_are_no_labels(y, message):
     for kernel in (None, "rbf"):
@@ -409,6 +421,7 @@ WRONG = [
     *[("tol", bad, TypeError) for bad in ("x", None, False)],
     *[("max_iter", bad, ValueError) for bad in (0, -1)],
     *[("max_iter", bad, TypeError) for bad in (2.5, None, "9", True)],
+    *[("random_state", bad, ValueError) for bad in ("x", -1, 1.5)],
     ("n_jobs", 0, ValueError),
     *[("n_jobs", bad, TypeError) for bad in (1.5, "all", True)],
     *[("l1_ratio", bad, ValueError) for bad in (-0.1, 1.1, np.nan)],

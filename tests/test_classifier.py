@@ -324,6 +324,20 @@ def test_dual_coefficients_reproduce_the_scores_and_the_objective(route):
     assert model.objective_ == pytest.approx(expected, rel=1e-9)
 
 
+def test_the_gaussian_kernel_is_scikit_learns():
+    from concordant.estimators.kernels import gaussian
+    from concordant.executor import Executor
+
+    rng = np.random.default_rng(0)
+    for n, m, size in ((150, 70, 1.0), (1, 1, 100.0), (5, 3, 0.0), (130, 2, 1e-9)):
+        a, b = size * rng.normal(size=(n, 4)), size * rng.normal(size=(m, 4)) + 1.0
+        for other in (a, b):
+            with Executor(2) as executor:
+                ours = gaussian(a, other, 0.7, executor)
+            np.testing.assert_allclose(ours, rbf_kernel(a, other, gamma=0.7), atol=1e-12)
+        assert (gaussian(a, a, 0.7, Executor(1)).diagonal() == 1.0).all()
+
+
 @pytest.mark.parametrize("route", ["adversarial", "log", "hinge"])
 def test_a_kernel_by_name_by_function_and_as_a_matrix_is_one_machine(route):
     X, y, X_new = data()

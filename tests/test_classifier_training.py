@@ -89,6 +89,47 @@ def test_compiled_passes_make_the_steps_of_the_plain_one(kind, route, intercept)
     assert np.abs(ours.weights).max() > 0.1
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+def test_features_of_a_kernel_are_measured_from_their_mean(intercept):
+    """Where there are intercepts; the function is the same by the coefficients that are kept."""
+    X, _ = problem()
+    gram, rng = rbf_kernel(X, gamma=0.3), np.random.default_rng(0)
+    scorer = KernelScorer(gram, K, intercept)
+    mean = np.eye(80) - intercept / 80.0
+    for share in (0.1, 1.0):  # of coefficients that are not zero
+        weights = rng.normal(size=scorer.start().shape)
+        scorer.penalised(weights)[...] *= rng.uniform(size=(80, K)) < share
+        centred = mean @ gram @ mean @ weights[:80]
+        expected = centred + (weights[-1] if intercept else 0.0)
+        np.testing.assert_allclose(scorer.scores(weights), expected, atol=1e-12)
+        value = scorer.penalty_value(Penalty(), weights)
+        assert value == pytest.approx(0.5 * np.vdot(weights[:80], centred))
+        plain = scorer.plain(weights)
+        by_hand = gram @ plain[:80] + (plain[-1] if intercept else 0.0)
+        np.testing.assert_allclose(by_hand, expected, atol=1e-12)
+        rows = rng.permutation(80)[:30]
+        some = scorer.restrict(rows)
+        weights = rng.normal(size=some.start().shape)
+        whole = scorer.widen(some.plain(weights), rows)
+        np.testing.assert_allclose(scorer.scores(whole)[rows], some.scores(weights), atol=1e-12)
+    norms = np.diag(mean @ gram @ mean)
+    np.testing.assert_allclose(scorer.square_norms(), norms, atol=1e-12)
+
+
+@pytest.mark.parametrize("rho", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_regression_on_a_kernel_has_no_descent_left(intercept, rho):
+    X, _ = problem(600)  # two pieces, so that halves are mirrored
+    scorer = KernelScorer(rbf_kernel(X, gamma=0.3), K, intercept)
+    y = np.random.default_rng(1).normal(size=(600, K))
+    weights, scores = scorer.regression(rho)(y)
+    np.testing.assert_allclose(scores, scorer.scores(weights), atol=1e-8)
+    # The gradient in function space, less its null space.
+    gradient = scorer.pullback(rho * (scores - y))
+    scorer.penalised(gradient)[...] += scorer.penalised(weights)
+    np.testing.assert_allclose(scorer.scores(gradient), 0.0, atol=1e-6 * max(rho, 1.0))
+
+
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_matrix])
 @pytest.mark.parametrize("route", ["adversarial", "hinge", "log"])
 def test_sparse_features_train_like_dense_ones(route, kind):
@@ -131,7 +172,16 @@ def test_the_number_of_threads_changes_no_bit(route, sparse):
     same_bits(cc.Classifier("absolute", route, max_iter=3, tol=0.0, random_state=3), X, y)
 
 
-@pytest.mark.parametrize("given", [{"solver": "dual"}, {"solver": "lbfgs"}, {"n_components": 50}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"solver": "dual"},
+        {"solver": "lbfgs"},
+        {"solver": "working_set"},
+        {"solver": "splitting"},
+        {"n_components": 50},
+    ],
+)
 def test_the_number_of_threads_changes_no_bit_of_a_kernel_machine(given):
     X, y = problem(1100)
     same_bits(cc.Classifier(kernel="rbf", max_iter=3, tol=0.0, random_state=3, **given), X, y)

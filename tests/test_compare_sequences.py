@@ -106,6 +106,14 @@ def test_columns_become_features_by_the_template():
         usual.transform([[("alone",)]])
 
 
+def test_macros_of_pairs_become_features_of_steps():
+    rows = [[("The",), ("cat",)], [("X",)]]
+    first, second = ColumnFeatures("U0:%x[0,0]\nB1:%x[-1,0]/%x[0,0]\nB").fit(rows).transform(rows)
+    assert isinstance(first, cc.Sequence)
+    assert (first.nodes, first.edge_features) == ([["U0:The"], ["U0:cat"]], [["B1:The/cat"]])
+    assert second.edge_features == []
+
+
 # ---------------------------------------------------------------- command line
 
 
@@ -152,6 +160,19 @@ def test_a_model_of_sequences_is_trained_served_and_judged(kind, tagged):
     if kind == "crfsuite":
         first = Path(data).read_text().splitlines()[0].split("\t")[1:]
         assert out[0].splitlines()[0].split("\t")[1:] == first
+
+
+def test_templates_may_speak_of_pairs(tagged):
+    Path("template").write_text("U0:%x[0,0]\nB0:%x[-1,0]\nB", encoding="utf-8")
+    line = ("compare", "tags.conll", "--template", "template", "--routes", "log", "--C", "1")
+    result = json.loads(done(*line, "--cv", "2", "--jobs", "1", "--json").stdout)
+    assert {row["name"] for row in result["routes"]} == {"log", "logistic_bayes", "constant"}
+    done("train", "tags.conll", "--template", "template", "--route", "log", "--model", "m")
+    model = cc.load("m")
+    out = done("predict", "m", "tags.conll").stdout.strip("\n").split("\n\n")
+    assert [len(s.splitlines()) for s in out] == [len(t) for t in tagged]
+    found = getattr(model, "steps", [(None, model)])[-1][1]
+    assert any(name.startswith("B0:") for name in found.edge_vocabulary_)
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,9 @@ def test_boxes_without_area_and_bad_boxes() -> None:
     assert np.isfinite(features.centre_distance(point, [[5, 5, 5, 5]])).all()
     assert features.iou(np.zeros((0, 4)), point).shape == (0, 1)
     assert features.iou([], point).shape == (0, 1)
-    with pytest.raises(ValueError, match="box 1 is"):
+    with pytest.raises(ValueError, match="box 1 of a"):
         features.iou([[0, 0, 1, 1], [2, 2, 1, 3]], point)
-    with pytest.raises(ValueError, match="rows of x1, y1, x2, y2"):
+    with pytest.raises(ValueError, match=r"a must have shape \(m, 4\): x1, y1, x2, y2"):
         features.iou([[0, 0, 1]], point)
 
 

@@ -118,6 +118,31 @@ def test_solvers_agree(solver: str) -> None:
     assert model.objective_ == pytest.approx(other.objective_, rel=2e-3)
 
 
+STOCHASTIC = ("sgd", "pegasos", "adagrad", "adam")
+CERTIFIED = {"dual": 3e-2, "working_set": 3e-2, "block_frank_wolfe": 4e-2, "fista": 4e-2}
+ALL = [(r, s) for r in ("log", "hinge", "hybrid") for s in (*CERTIFIED, *STOCHASTIC)]
+ALL += [("adversarial", name) for name in ("dual", "block_frank_wolfe", "sgd")]  # the slow ones
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("route", "solver"), ALL)
+def test_every_solver_brackets_the_optimum_with_intercepts(route: str, solver: str) -> None:
+    X, y = small_graphs()
+    passes = 5 if solver not in CERTIFIED else 15 if route == "adversarial" else 60
+    model = cc.GraphLabeler(surrogate=route, C=0.5, solver=solver, max_iter=passes)
+    if route in ("log", "hybrid") and solver in ("dual", "working_set", "block_frank_wolfe"):
+        with pytest.raises(ValueError, match="is for the hinge and adversarial routes"):
+            model.fit(X, y)
+        return
+    model.fit(X, y)
+    near = cc.GraphLabeler(surrogate=route, C=0.5, tol=5e-3).fit(X, y)
+    assert model.objective_ - model.gap_ <= near.objective_
+    assert near.objective_ - near.gap_ <= model.objective_
+    if solver in CERTIFIED and route != "hybrid":
+        assert model.objective_ <= near.objective_ * (1.0 + CERTIFIED[solver])
+        assert model.gap_ <= 3.0 * CERTIFIED[solver] * model.objective_
+
+
 def test_the_adversarial_route_is_consistent() -> None:
     """With scores rich enough for any marginals, the best labelling costs least on average
     (Fathony's thesis, Theorem 3.3), also where no labelling has a majority."""
@@ -342,7 +367,7 @@ BAD_GRAPHS: dict[str, tuple[Any, str]] = {
     ),
     "shape": (cc.Graph(np.ones((2, 3)), [(0, 1, 1)]), r"edges of graph 1 must have shape \(m, 2\)"),
     "float": (cc.Graph(np.ones((2, 3)), [(0.0, 1.0)]), "edges of graph 1 must be pairs of node"),
-    "empty": (cc.Graph(np.ones((0, 3)), []), "graph 1 has no nodes"),
+    "empty": (cc.Graph(np.ones((0, 3)), []), "graph 1 is empty: it has no nodes"),
     "width": (cc.Graph(np.ones((2, 4)), [(0, 1)]), "graph 1 has 4 node features, graph 0 has 3"),
     "nan": (
         cc.Graph([[1, 1, 1], [1, np.nan, 1]], [(0, 1)]),

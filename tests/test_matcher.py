@@ -369,7 +369,7 @@ def test_bad_answers_are_named() -> None:
         ({"loss": cc.losses.ZeroOne()}, "does not decompose over assignments"),
         ({"unmatched": "maybe"}, "unmatched must be"),
         ({"sums": "ryser"}, "sums must be"),
-        ({"solver": "newton"}, "unknown solver"),
+        ({"solver": "simplex"}, "unknown solver"),
         ({"tol": -1}, "tol must be"),
     ],
 )

@@ -138,13 +138,16 @@ def test_stiff_kernels_take_a_primal_method():
 
     class Problem:
         penalty, smooth, ridge, has_intercept = Penalty(), False, True, True
+        newton = False
         scorer = KernelScorer(np.eye(3), K, True)
-        stiffness = 1.0
+        stiffness, regresses = 1.0, False
 
     assert isinstance(find_solver("auto", Problem()), WorkingSet)
     Problem.stiffness = 1000.0
     assert isinstance(find_solver("auto", Problem()), Lbfgs)
-    Problem.has_intercept = False
+    Problem.regresses = True  # not thresholds: working sets go on by splitting
+    assert isinstance(find_solver("auto", Problem()), WorkingSet)
+    Problem.regresses, Problem.has_intercept = False, False
     assert isinstance(find_solver("auto", Problem()), WorkingSet)
 
 

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 import concordant as cc
 from concordant.checks import check_structured_estimator
 from concordant.corpus.data import Features, Layout
+from concordant.corpus.gibbs import dual_weights
 from concordant.corpus.objective import CorpusObjective, Model
 from concordant.objective import Objective
 from concordant.penalty import Penalty
@@ -24,6 +25,7 @@ from concordant.solvers import (
     ExponentiatedGradient,
     Fista,
     Lbfgs,
+    Result,
     minimise,
 )
 from concordant.structures import Chain
@@ -163,16 +165,17 @@ def test_seen_pairs_are_all_pairs_with_the_others_left_out() -> None:
 
 
 @cache
-def optimum(route: str) -> float:
+def optimum(route: str, fit_intercept: bool) -> float:
     """By a conic solver, over listed answers."""
     import cvxpy as cp
 
-    objective = fused(route)
+    objective = fused(route, fit_intercept)
     problem = generic(objective, route)
     scorer, chain = problem.scorer, problem.route.structure
     linear = np.array([scorer.scores(unit) for unit in np.eye(len(scorer.start()))])
     W = cp.Variable(len(linear))
-    total, constraints = 0.5 * cp.sum_squares(W), []
+    penalised = len(linear) - fit_intercept * K
+    total, constraints = 0.5 * cp.sum_squares(W[:penalised]), []
     for i in range(chain.n_examples):
         one, where = chain.take(slice(i, i + 1))
         answers, truth = labellings(chain, i), one.parts(problem.target[i : i + 1])
@@ -199,6 +202,9 @@ def optimum(route: str) -> float:
     [
         ("log", Lbfgs(), 1e-5),
         ("log", ExponentiatedGradient(), 1e-4),
+        ("hybrid", ExponentiatedGradient(), 1e-2),
+        ("hinge", ExponentiatedGradient(), 5e-2),
+        ("adversarial", ExponentiatedGradient(), 5e-2),
         ("hinge", Lbfgs(), 1e-3),
         ("hybrid", Lbfgs(), 1e-3),
         ("hinge", BlockFrankWolfe(), 2e-2),
@@ -206,12 +212,33 @@ def optimum(route: str) -> float:
     ],
 )
 def test_training_brackets_the_conic_optimum(route: str, solver: Any, tol: float) -> None:
-    objective = fused(route)
-    result = minimise(solver, objective, tol=tol, max_iter=500)
-    best = optimum(route)
-    assert result.reason == "tol"
+    assert bracket(route, solver, tol, False).reason == "tol"
+
+
+def bracket(route: str, solver: Any, tol: float, fit_intercept: bool) -> Result:
+    """What the solver finds, and that its certificate is right."""
+    result = minimise(solver, fused(route, fit_intercept), tol=tol, max_iter=500)
+    best = optimum(route, fit_intercept)
     assert result.objective - result.gap <= best * (1.0 + 1e-6)
     assert result.objective >= best * (1.0 - 1e-6)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("route", "solver", "tol"),
+    [
+        ("log", Lbfgs(), 1e-5),
+        ("log", ExponentiatedGradient(), 1e-4),
+        ("hinge", Lbfgs(), 1e-2),
+        ("hinge", BlockFrankWolfe(), 0.1),  # the repair of what is left of a constraint is dear
+        ("adversarial", BlockFrankWolfe(), 0.1),
+    ],
+)
+def test_intercepts_do_not_spoil_the_bracket(route: str, solver: Any, tol: float) -> None:
+    result = bracket(route, solver, tol, True)
+    assert result.reason == "tol"
+    assert np.abs(result.weights[-K:]).max() > 0.1
+    assert result.objective <= (1.0 + tol) * optimum(route, True)
 
 
 def test_block_steps_never_lose() -> None:
@@ -226,22 +253,60 @@ def test_block_steps_never_lose() -> None:
         assert (np.diff(duals) >= -1e-9).all()
 
 
-def test_exponentiated_gradients_keep_their_dual_point() -> None:
-    objective = fused("log")
+@pytest.mark.parametrize("route", ["log", "hinge", "hybrid", "adversarial"])
+def test_exponentiated_gradients_keep_their_dual_point(route: str) -> None:
+    objective = fused(route)
     state = objective.gibbs_start()
-    duals = [objective.gibbs_bounds(state)[1]]
-    for _ in range(4):
-        objective.gibbs_pass(state, np.arange(objective.n_examples))
-        drifted = state.weights.copy()
-        duals.append(objective.gibbs_bounds(state)[1])
-        np.testing.assert_allclose(drifted, state.weights, atol=1e-10)
-    assert (np.diff(duals) >= -1e-9).all()
-    # Its entropies are those of its marginals under the scores that it keeps.
     chain = Chain(objective.features.lengths, K)
-    kept = np.concatenate([state.theta.ravel(), state.theta_tables.ravel()])
-    partition, mu = chain.marginals(kept)
-    np.testing.assert_allclose(chain.nodes(mu), state.mu, atol=1e-12)
-    np.testing.assert_allclose(partition - chain.dot(kept, mu), state.entropy, atol=1e-9)
+    values = []
+    for _ in range(5):
+        objective.gibbs_pass(state, np.arange(objective.n_examples * len(state.blocks)))
+        own = dual_weights(objective, state.blocks)
+        for stream in state.streams:
+            np.testing.assert_allclose(stream.weights, own, atol=1e-10)
+        for blocks in state.blocks:
+            # Its entropies are those of its marginals under the scores that it keeps.
+            kept = np.concatenate([blocks.theta.ravel(), blocks.theta_tables.ravel()])
+            partition, mu = chain.marginals(kept)
+            np.testing.assert_allclose(chain.nodes(mu), blocks.mu, atol=1e-6)
+            np.testing.assert_allclose(partition - chain.dot(kept, mu), blocks.entropy, atol=1e-7)
+            if len(blocks.costs):
+                if blocks.game:
+                    each = (blocks.mu @ blocks.costs.T).min(axis=1)
+                else:
+                    each = (blocks.mu @ blocks.costs)[range(len(blocks.mu)), objective.codes]
+                each = np.add.reduceat(each * objective.node_weight, chain.offsets[:-1])
+                np.testing.assert_allclose(blocks.worth, each, atol=1e-6)
+        values.append(objective.gibbs_bounds(state))
+    assert all((blocks.rates > 0.0).all() for blocks in state.blocks)
+    if route == "log":  # nothing is smoothed, so the dual cannot fall
+        assert (np.diff([dual for *_, dual in values]) >= -1e-9).all()
+
+
+def test_strategies_are_projections() -> None:
+    from concordant.kernels.gibbs import strategy
+    from concordant.oracles.simplex import project_rows
+
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        costs = rng.integers(0, 3, (rng.integers(1, 5), 3)).astype(float)  # ties
+        mu, tau = rng.dirichlet(np.full(3, 0.3)), 10.0 ** rng.integers(-3, 2)
+        play, price = np.empty(len(costs)), np.empty(len(costs))
+        value = strategy(costs, mu, tau, play, price)
+        best = project_rows(-(costs @ mu)[None] / tau)[0]
+        np.testing.assert_allclose(play, best, atol=1e-9)
+        np.testing.assert_allclose(value, best @ costs @ mu + 0.5 * tau * (best @ best - 1.0))
+
+
+def test_streams_do_not_depend_on_threads() -> None:
+    from concordant.executor import Executor
+
+    objective, weights = fused("log"), []
+    for threads in (1, 3):
+        with Executor(threads) as executor:
+            objective.executor = executor
+            weights.append(minimise(ExponentiatedGradient(), objective, max_iter=5).weights)
+    np.testing.assert_array_equal(*weights)
 
 
 def test_lasso_leaves_out_and_is_certified() -> None:
@@ -377,11 +442,32 @@ def test_posterior_decoding_takes_the_least_expected_loss() -> None:
     assert (proba <= 1.0).all()
 
 
+def test_whole_sequences_are_decoded_whole_if_they_count_as_wholes() -> None:
+    """The most probable labelling, where the most probable labels make another."""
+    rng = np.random.default_rng(9)
+    X = [rng.normal(size=(4, 1)) for _ in range(40)]
+    y = [np.array([rng.permutation(3)[0]] * 4) for _ in X]
+    nodes = cc.SequenceLabeler(loss="hamming", surrogate="log", C=3.0).fit(X, y)
+    whole = cc.SequenceLabeler(loss="sequence_zero_one", surrogate="log", C=3.0).fit(X, y)
+    np.testing.assert_allclose(nodes.coef_, whole.coef_)
+    best = [labels for ((labels, _),) in whole.predict_best(X, 1)]
+    assert all(np.array_equal(a, b) for a, b in zip(whole.predict(X), best))
+    assert any(not np.array_equal(a, b) for a, b in zip(whole.predict(X), nodes.predict(X)))
+    right = [np.array_equal(a, b) for a, b in zip(whole.predict(X), y)]
+    weight = rng.uniform(size=40)
+    assert whole.score(X, y, weight) == pytest.approx(np.average(right, weights=weight))
+    assert "whole labellings" in whole.consistency()
+    with pytest.raises(ValueError, match="'hinge' route trains for losses summed over nodes"):
+        cc.SequenceLabeler("sequence_zero_one", "hinge").fit(X, y)
+
+
 def test_whole_sequences_have_the_probabilities_of_their_parts() -> None:
     X = [[["a"], ["b"]]] * 3
     y = [["N", "V"], ["N", "N"], ["V", "V"]]
     model = cc.SequenceLabeler(surrogate="log").fit(X, y)
     every = [[a, b] for a in ("N", "V") for b in ("N", "V")]
+    assert model.predict_proba(X[:1], [[None] * len(X[0])]) == pytest.approx(1.0)
+    assert model.predict_proba(X[:1], [["never seen", *[None] * (len(X[0]) - 1)]]) == 0.0
     total = model.predict_proba([X[0]] * 4, every).sum()
     assert total == pytest.approx(1.0)
 
@@ -422,7 +508,7 @@ BAD = {
     "no features": ([["ab"]], [["N"]], TypeError, "sequence 0, token 0"),
     "odd value": ([[{"a": object()}]], [["N"]], TypeError, "feature 'a' has the value"),
     "widths": ([np.zeros((1, 2)), np.zeros((1, 3))], [[0], [1]], ValueError, "sequence 1 has 3"),
-    "nan array": ([np.full((1, 2), np.nan)], [[0]], ValueError, "sequence 0 contains NaN"),
+    "nan array": ([np.full((1, 2), np.nan)], [[0]], ValueError, "sequence 0: row 0 contains"),
     "no labels": ([[["a"]]], [[None]], ValueError, "no known labels"),
     "edges": (
         [cc.Sequence(np.zeros((2, 1)), np.zeros((2, 1)))], [[0, 1]], ValueError, "2 rows of",

@@ -126,6 +126,52 @@ def test_both_certified_solvers_reach_the_optimum(route, solver):
             assert_optimal(fit(model, X, y), optimum_of(X, y, loss, route, 0.5))
 
 
+@pytest.mark.parametrize("route", ROUTES)
+def test_splitting_reaches_the_optimum_however_large_C_is(route):
+    X, y = problem(7)
+    sample, inside = weights(7)
+    gram = rbf_kernel(X, gamma=0.2)
+    for loss, C, intercept, kwargs in (
+        ("absolute", 0.5, True, {"sample_weight": sample, "loss_weight": inside}),
+        ("rectangular costs", 3.0, False, {}),
+        ("zero_one", 300.0, True, {}),
+    ):
+        model = cc.Classifier(
+            LOSSES[loss], route, C=C, kernel="rbf", gamma=0.2, fit_intercept=intercept,
+            solver="splitting", max_iter=20_000,
+        )  # fmt: skip
+        fit(model, X, y, **kwargs)
+        kept = np.flatnonzero(kwargs.get("sample_weight", np.ones(len(y))))
+        optimum = optimum_of(
+            None, y[kept], loss, route, C, fit_intercept=intercept,
+            K=gram[np.ix_(kept, kept)], **{name: w[kept] for name, w in kwargs.items()},
+        )  # fmt: skip
+        assert_optimal(model, optimum)
+
+
+def test_splitting_is_for_kernels():
+    X, y = problem(7)
+    with pytest.raises(ValueError, match="'splitting' needs a kernel"):
+        cc.Classifier(solver="splitting").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "route", ["adversarial", "crammer_singer", "weston_watkins", "lee_lin_wahba"]
+)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_stiff_kernels_are_certified_in_few_passes(route, intercept):
+    """Block steps alone leave most of the gap after as many."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 5))
+    y = (X[:, 0] > 0.0) + 2 * (X[:, 1] + 0.3 * rng.normal(size=700) > 0.0)
+    model = cc.Classifier(
+        surrogate=route, C=2.0**12, kernel="rbf", gamma=2.0**-5, fit_intercept=intercept, tol=1e-3,
+        random_state=0,
+    )  # fmt: skip
+    fit(model, X, y)
+    assert model.gap_ <= 1e-3 * model.objective_
+
+
 @pytest.mark.parametrize("penalty", ["l1", "elasticnet"])
 @pytest.mark.parametrize("route", ROUTES)
 def test_lasso_and_elastic_net_reach_the_optimum(route, penalty):

@@ -52,6 +52,13 @@ def check_labels(y: np.ndarray, name: str) -> None:
     """Labels are all strings or all numbers, none missing; else an error names the row."""
     if y.dtype.kind in "biuSU":
         return
+    if y.dtype.kind == "f":
+        bad = ~np.isfinite(y)
+        if bad.any():
+            row = int(bad.argmax())
+            what = "NaN" if np.isnan(y[row]) else "infinity"
+            raise ValueError(f"Input {name} contains {what}, first in row {row}")
+        return
     values = y.tolist()
     for row, value in enumerate(values):
         if not isinstance(value, (str, bytes, numbers.Real)) or value != value:

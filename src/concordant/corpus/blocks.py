@@ -84,7 +84,7 @@ def _least_bonus(objective: CorpusObjective, mu: np.ndarray) -> np.ndarray:
 
 def block_pass(objective: CorpusObjective, state: BlockState, order: np.ndarray) -> None:
     """One step on each of these sentences."""
-    from concordant.kernels.tokens import block_steps
+    from concordant.kernels.steps import block_steps
 
     node, transitions, free = objective.layout.split(state.weights)
     lengths = objective.features.lengths
@@ -122,39 +122,47 @@ def certify(objective: CorpusObjective, state: BlockState) -> tuple[np.ndarray, 
     """The state's weights freed of rounding drift, primal value there, dual value at its point."""
     from concordant.corpus.objective import DualPoint
 
-    state.weights = weights = dual_weights(objective, state.weights, state.mu, state.tables)
+    state.weights = dual_weights(objective, state.mu, state.tables)
+    whole, weights, point = objective.whole(state.weights)
     if state.p is None:
-        value = hinge_value(objective, weights)
+        value = hinge_value(whole, weights)
     else:
-        value = game_value(objective, weights, state.p)
-    dual = objective.dual(DualPoint(float(objective.weight @ state.bonus), weights))
-    primal = value + objective.penalty_value(weights)
+        value = game_value(whole, weights, state.p)
+    gain = float(objective.weight @ state.bonus)
+    primal, dual = value + whole.penalty_value(weights), whole.dual(DualPoint(gain, point))
+    if objective.multipliers is not None:
+        objective.multipliers.move(state.weights, value, gain)
     state.tolerance = float(
         np.clip(0.2 * (primal - dual) / objective.weight.sum(), 1e-4, 0.1) * objective.scale
     )
     return weights, primal, dual
 
 
-def dual_weights(
-    objective: CorpusObjective, weights: np.ndarray, mu: np.ndarray, tables: np.ndarray
-) -> np.ndarray:
+def dual_weights(objective: CorpusObjective, mu: np.ndarray, tables: np.ndarray) -> np.ndarray:
     """The weights of a dual point, from the point itself."""
+    return objective.gold - features_of(objective, objective.mass, mu, tables)
+
+
+def features_of(
+    objective: CorpusObjective, mass: np.ndarray, mu: np.ndarray, tables: np.ndarray
+) -> np.ndarray:
+    """The features of these points of the polytopes, sentences weighted by `mass`."""
     from concordant.kernels.tokens import add_gradient
 
-    arrays, offsets = objective.arrays(weights)[:5], objective.features.offsets
+    given, offsets = objective.arrays(objective.start())[:5], objective.features.offsets
 
     def run(part: tuple[int, int]) -> np.ndarray:
         out = objective.start()
         node, pairs, free = objective.layout.split(out)
-        for first in range(*part, 256):  # a few sentences at a time: the residual is dense
+        for first in range(*part, 256):  # a few sentences at a time: what is added is dense
             last = min(first + 256, part[1])
-            tokens = slice(offsets[first], offsets[last])
-            c = np.repeat(objective.mass[first:last], objective.features.lengths[first:last])
-            residual = -c[:, None] * mu[tokens]
-            add_gradient(*arrays, residual, tokens.start, tokens.stop, node)
-            free += residual.sum(axis=0)
-            pairs -= np.tensordot(objective.mass[first:last], tables[first:last], 1)
+            start, stop = offsets[first], offsets[last]
+            c = np.repeat(mass[first:last], objective.features.lengths[first:last])
+            own = c[:, None] * mu[start:stop]
+            add_gradient(*given, own, start, stop, node)
+            free += own.sum(axis=0)
+            pairs += np.tensordot(mass[first:last], tables[first:last], 1)
         return out
 
     done = objective.executor.map(run, objective.parts)
-    return sum(done, start=objective.gold)
+    return sum(done[1:], start=done[0])

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from concordant.executor import chunks
 from concordant.structures.pairwise import offsets_of, spans
 
 #: Sums over sentences are evaluated in at most this many parts, and as many as fit in this memory.
-PARTS, PART_BYTES = 8, 2**26
+PARTS, PART_BYTES = 4, 2**26
 
 
 class Features:
@@ -89,15 +88,15 @@ class Layout:
         cls, features: Features, codes: np.ndarray, n_classes: int, fit_intercept: bool
     ) -> Layout:
         """Weights for the pairs of a feature and a label that occur together."""
-        seen = np.zeros(0, np.int64)
-        for tokens in chunks(features.n_tokens, 2**17):  # a whole corpus at once takes memory
-            first, last = features.indptr[tokens.start], features.indptr[tokens.stop]
-            own = np.repeat(codes[tokens], np.diff(features.indptr[tokens.start : tokens.stop + 1]))
-            pairs = features.indices[first:last].astype(np.int64) * n_classes + own
-            seen = np.union1d(seen, pairs[own >= 0])
-        feature, label = np.divmod(seen, n_classes)
-        begin = np.searchsorted(feature, np.arange(features.n_features + 1))
-        return cls(begin.astype(np.int64), label.astype(np.int32), n_classes, fit_intercept)
+        from concordant.kernels.tokens import list_pairs, mark_pairs
+
+        marks = np.zeros((features.n_features, (n_classes + 31) // 32), np.uint32)
+        mark_pairs(features.indptr, features.indices, codes, marks)
+        begin = np.empty(features.n_features + 1, np.int64)
+        list_pairs(marks, begin, np.empty(0, np.int32))
+        labels = np.empty(begin[-1], np.int32)
+        list_pairs(marks, begin, labels)
+        return cls(begin, labels, n_classes, fit_intercept)
 
     def split(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Views: node weights, transitions (k, k), intercepts (k,) (zeros if there are none)."""

@@ -11,16 +11,18 @@ true labels that are changed at random (see `SmoothedRoute.balance`), which asks
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from concordant.corpus.balance import DualPoint, balanced, relabelled
 from concordant.corpus.data import Features, Layout, parts
+from concordant.corpus.intercepts import Multipliers, wider, with_constant
 from concordant.executor import SERIAL, Executor, chunks
 from concordant.objective import Bounds, Loss, Vector
 from concordant.penalty import Penalty
 from concordant.structures.pairwise import spans
-from concordant.surrogates.base import transport
 
 
 class Model(NamedTuple):
@@ -32,13 +34,6 @@ class Model(NamedTuple):
     costs: np.ndarray
     alpha: float
     adversarial: bool = False
-
-
-class DualPoint(NamedTuple):
-    """What the dual needs to know of a point: its first term and its weights."""
-
-    gain: float
-    weights: np.ndarray
 
 
 class CorpusObjective:
@@ -61,7 +56,7 @@ class CorpusObjective:
         Features of the answers, where they are not those of `codes`.
     """
 
-    entropic = True
+    entropic = quick_primal = True
 
     def __init__(
         self,
@@ -99,13 +94,17 @@ class CorpusObjective:
         sizes = np.bincount(np.repeat(np.arange(n), features.lengths), self.node_weight, n)
         self.size = float(self.weight @ sizes) * (float(model.costs.max()) or 1.0)
         self.parts = parts(features.offsets, layout.size)
+        #: Of the corpus without intercepts that stands for one with them in block methods.
+        self.multipliers: Multipliers | None = None
         #: Features of the answers, as a point of weight space: what they score is linear in it.
-        self.gold = self.relabelled(np.eye(k)) if gold is None else gold
+        self.gold = relabelled(self, np.eye(k)) if gold is None else gold
 
     def arrays(self, weights: np.ndarray) -> tuple[np.ndarray, ...]:
         """The arguments that all kernels of `concordant.kernels.tokens` begin with."""
         f, layout = self.features, self.layout
         node, transitions, free = layout.split(weights)
+        if self.multipliers is not None:
+            free = self.multipliers.base
         return (
             f.indptr, f.indices, f.values, layout.begin, layout.labels, node,
             transitions + self.blocked, np.ascontiguousarray(free), f.offsets,
@@ -237,12 +236,15 @@ class CorpusObjective:
         self.free(out)[...] = self.free(pull.at)
         return Vector(out, out)
 
-    def free_bounds(self, weights: Vector, loss: Loss, pull: Vector) -> Bounds:
-        """Bounds that cost nothing more; the dual one only without intercepts."""
+    def free_bounds(self, weights: Vector, loss: Loss, pull: Vector) -> tuple[Bounds, float]:
+        """Bounds that cost nothing more, the dual one only without intercepts, and a dual value to
+        hope for: that for the intercepts as they are."""
         primal = loss.upper + 0.5 * self.penalty.l2 * self.square(weights)
-        if self.has_intercept:
-            return Bounds(primal, -np.inf)
-        return Bounds(primal, loss.gain - self.penalty.conjugate(self.penalised(pull.at)))
+        hope = loss.gain - self.penalty.conjugate(self.penalised(pull.at))
+        if not self.has_intercept:
+            return Bounds(primal, hope), hope
+        hope += float(np.vdot(self.free(weights.at), self.free(pull.at)))
+        return Bounds(primal, -np.inf), hope
 
     def curvature(self, along: np.ndarray) -> float:
         """A guess of the loss's second derivative along this change of weights."""
@@ -260,7 +262,20 @@ class CorpusObjective:
 
     def primal(self, weights: np.ndarray, scores: np.ndarray | None = None) -> float:
         """The objective, without smoothing."""
-        return self.loss(weights).value + self.penalty_value(weights)
+        if self.model.adversarial:
+            return self.loss(weights).value + self.penalty_value(weights)
+        from concordant.kernels.tokens import value_pass
+
+        given, model = self.arrays(weights), self.model
+
+        def run(part: tuple[int, int]) -> float:
+            return value_pass(
+                given, *part, self.codes, self.weight, self.log_weight, self.node_weight,
+                model.costs, model.alpha,
+            )  # fmt: skip
+
+        value = sum(self.executor.map(run, self.parts)) - float(self.gold @ weights)
+        return value + self.penalty_value(weights)
 
     def take(self, rows: np.ndarray) -> CorpusObjective:
         """The problem of some of the sentences."""
@@ -302,15 +317,20 @@ class CorpusObjective:
         point = self.dual_point(weights, strength)
         return point, self.dual(point)
 
+    def dual_value(
+        self, weights: np.ndarray, strength: float = 0.0, centre: np.ndarray | None = None
+    ) -> float:
+        return self.dual_at(weights, strength, centre)[1]
+
     def bounds_at(self, weights: np.ndarray) -> Bounds:
         """Primal value at `weights` and the dual value of the maximisers there."""
-        return Bounds(self.primal(weights), self.dual_at(weights)[1])
+        return Bounds(self.primal(weights), self.dual_value(weights))
 
     def dual(self, point: DualPoint) -> float:
         """The dual value near a point, at a feasible one."""
         gain, weights = point
         if self.has_intercept:
-            gain, weights = self._balance(point)
+            gain, weights = balanced(self, point)
         own = self.penalised(weights)
         if self.penalty.l2 == 0.0:
             largest = float(np.abs(own).max(initial=0.0))
@@ -318,57 +338,22 @@ class CorpusObjective:
             gain, own = share * gain, share * own
         return gain - self.penalty.conjugate(own)
 
-    def _balance(self, point: DualPoint) -> DualPoint:
-        """A point near this one whose labels add up to the answers'."""
-        c = np.repeat(self.mass, self.features.lengths)
-        want = self.free(self.gold)
-        surplus = -self.free(point.weights)
-        ratio = float(np.max(surplus / np.maximum(want, 1e-300), initial=0.0))
-        if ratio <= 0.0:
-            return point
-        if ratio > 1e15:
-            return DualPoint(0.0, np.zeros_like(point.weights))
-        t = ratio / (1.0 + ratio)
-        have = np.bincount(np.maximum(self.codes, 0), c, self.layout.n_classes)
-        odds = transport(have, np.maximum(want - surplus / ratio, 0.0))
-        other = self.gold - self.relabelled(odds)
-        weights = (1.0 - t) * point.weights + t * other
-        return DualPoint((1.0 - t) * point.gain, weights)
-
-    def relabelled(self, odds: np.ndarray) -> np.ndarray:
-        """Features of the answers, every label changed at random by these odds. (Unknown labels,
-        where `gold` is not made here, count as the first: any labelling will do for a repair.)"""
-        from concordant.kernels.tokens import add_gradient
-
-        out = self.start()
-        node, pairs, free = self.layout.split(out)
-        f, layout, offsets = self.features, self.layout, self.features.offsets
-        mass = self.mass
-        for first in range(0, self.n_examples, 1024):  # the labels of all would take memory
-            last = min(first + 1024, self.n_examples)
-            start, stop = offsets[first], offsets[last]
-            c = np.repeat(mass[first:last], f.lengths[first:last])
-            mu = c[:, None] * odds[np.maximum(self.codes[start:stop], 0)]
-            add_gradient(
-                f.indptr, f.indices, f.values, layout.begin, layout.labels, mu, start, stop, node
-            )
-            free += mu.sum(axis=0)
-        pairs += odds.T @ self.transition_counts(mass) @ odds
+    @cached_property
+    def extremes(self) -> list[np.ndarray]:
+        """For each label, dual weights of the allowed labellings with most of it."""
+        out, unknown = [], np.full_like(self.codes, -1)
+        for unit in np.eye(self.layout.n_classes):
+            weights = self.start()
+            self.free(weights)[...] = unit
+            most = self.best_completion(weights, unknown)
+            out.append(self.gold - self.with_answers(most).gold)
         return out
-
-    def transition_counts(self, weight: np.ndarray) -> np.ndarray:
-        """How often each label follows each in the answers, sentences weighted, ``(k, k)``."""
-        k, last = self.layout.n_classes, self.features.offsets[1:] - 1
-        left = np.delete(np.arange(len(self.codes)), last)
-        codes = np.maximum(self.codes, 0)
-        c = np.repeat(weight, self.features.lengths - 1)
-        return np.bincount(codes[left] * k + codes[left + 1], c, k * k).reshape(k, k)
 
     def online_pass(
         self, weights: np.ndarray, total: np.ndarray, seen: int, order: np.ndarray, rule: int
     ) -> int:
         """Update the weights after each sentence; see `solvers/online.py`."""
-        from concordant.kernels.tokens import online_steps
+        from concordant.kernels.steps import online_steps
 
         given, layout = self.arrays(weights), self.layout
         _, transitions, free = layout.split(weights)
@@ -385,9 +370,37 @@ class CorpusObjective:
 
     def scratch(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Zeros as many as node weights, and room for what one sentence can touch."""
-        places = np.diff(self.features.indptr[self.features.offsets])
-        most = int(places.max(initial=0)) * self.layout.n_classes
+        most = self.most_touched()
         return np.zeros(self.layout.n_nodes), np.empty(most, np.int64), np.empty(most)
+
+    def most_touched(self) -> int:
+        """A bound of the node weights that a sentence touches."""
+        places = np.diff(self.features.indptr[self.features.offsets])
+        return int(places.max(initial=0)) * self.layout.n_classes
+
+    # Methods on the dual keep intercepts apart: see `concordant.corpus.intercepts`.
+
+    @cached_property
+    def blocks(self) -> CorpusObjective:
+        """The problem whose sentences they visit."""
+        if not self.has_intercept:
+            return self
+        multipliers = Multipliers(self)
+        features = with_constant(self.features, np.sqrt(multipliers.pull))
+        inside = CorpusObjective(
+            features, wider(self.layout), self.codes, self.model, self.weight, self.node_weight,
+            self.penalty, self.forbidden, multipliers.inside(self.gold), self.executor,
+        )  # fmt: skip
+        inside.multipliers = multipliers
+        return inside
+
+    def whole(self, weights: np.ndarray) -> tuple[CorpusObjective, np.ndarray, np.ndarray]:
+        """The problem that this one stands for; its weights, and those of the dual point, for
+        such weights."""
+        if self.multipliers is None:
+            return self, weights, weights
+        own = self.multipliers
+        return own.outside, own.primal(weights), own.dual(weights)
 
     # Block steps on the dual: see `concordant.corpus.blocks`.
 
@@ -395,19 +408,19 @@ class CorpusObjective:
         """The dual point whose weights are zero: no other is known for given weights."""
         from concordant.corpus.blocks import start
 
-        return start(self)
+        return start(self.blocks)
 
     def block_pass(self, state: Any, order: np.ndarray) -> None:
         """One exact line search for each of these sentences."""
         from concordant.corpus.blocks import block_pass
 
-        block_pass(self, state, order)
+        block_pass(self.blocks, state, order)
 
     def block_bounds(self, state: Any) -> tuple[np.ndarray, float, float]:
         """The state's weights, the primal value there, and the dual value at its point."""
         from concordant.corpus.blocks import certify
 
-        return certify(self, state)
+        return certify(self.blocks, state)
 
     # Exponentiated gradients on the dual: see `concordant.corpus.gibbs`.
 
@@ -415,16 +428,16 @@ class CorpusObjective:
         """A dual point near the true answers."""
         from concordant.corpus.gibbs import start
 
-        return start(self)
+        return start(self.blocks)
 
     def gibbs_pass(self, state: Any, order: np.ndarray) -> None:
         """One step for each of these sentences."""
         from concordant.corpus.gibbs import gibbs_pass
 
-        gibbs_pass(self, state, order)
+        gibbs_pass(self.blocks, state, order)
 
-    def gibbs_bounds(self, state: Any) -> tuple[float, float]:
-        """Primal value at the state's weights and dual value at its point."""
+    def gibbs_bounds(self, state: Any) -> tuple[np.ndarray, float, float]:
+        """The state's weights, the primal value there, and the dual value at its point."""
         from concordant.corpus.gibbs import certify
 
-        return certify(self, state)
+        return certify(self.blocks, state)

@@ -119,7 +119,7 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
                 training_costs = LabelCosts(parameters.training_loss.resolve(self.classes_)[0])
             with Executor(self.n_jobs) as executor, one_blas_thread():
                 columns = parameters.surrogate.columns(len(self.classes_))
-                scorer = self._scorer(sample, columns, parameters.seed)
+                scorer = self._scorer(sample, columns, parameters.seed, executor)
                 objective = build_objective(
                     parameters, training_costs, scorer, sample, self.C, executor
                 )
@@ -140,12 +140,12 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
             if name in private or (name.endswith("_") and name[0] != "_"):
                 delattr(self, name)
 
-    def _scorer(self, sample: Sample, columns: int, seed: int) -> Scorer:
+    def _scorer(self, sample: Sample, columns: int, seed: int, executor: Executor) -> Scorer:
         """Scores of the sample as a linear map of weights; keeps what prediction needs of it."""
-        return self._columns(sample, columns, self.fit_intercept, seed)
+        return self._columns(sample, columns, self.fit_intercept, seed, executor)
 
     def _columns(
-        self, sample: Sample, number: int, intercept: bool, seed: int
+        self, sample: Sample, number: int, intercept: bool, seed: int, executor: Executor
     ) -> LinearScorer | KernelScorer:
         """So many scores, each with weights of its own."""
         x = sample.x
@@ -159,8 +159,13 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
             self._nystroem = Nystroem(kernel, x, self.n_components, seed)
             return LinearScorer(self._nystroem(x), number, intercept)
         self._kernel = kernel
-        gram = kernel(x, x)
-        check_gram(gram, sample.origin, ours=not callable(self.kernel))
+        gram = kernel.training(x, executor)
+        check_gram(
+            gram,
+            sample.origin,
+            ours=not callable(self.kernel),
+            gaussian=kernel.is_gaussian(x),
+        )
         return KernelScorer(gram, number, intercept)
 
     def _store(
@@ -174,18 +179,20 @@ class LabelClassifier(LabelDecisions, ClassifierMixin, BaseEstimator):
         self._store_weights(objective.scorer, result.weights, sample)
         self.objective_, self.gap_ = result.objective, result.gap
         self.n_iter_, self.history_ = result.n_iter, result.history
-        scores = objective.scorer.scores(result.weights)
         surrogate = parameters.surrogate
         if isinstance(surrogate, Adversarial):
-            mu = objective.dual_point(scores) if result.mu is None else result.mu
-            value = objective.route.bonus(mu, sample.y, objective.loss_weight)
+            value = objective.bonuses(result.weights, result.mu)
             self.game_value_ = float(np.average(value, weights=sample.weight))
         if self.warm_start:
             self._start = Start(result.weights, result.mu, problem_of(objective))
-        summary = surrogate.summarise(costs, scores, sample.weight)
+        summary: dict[str, float] = {}
+        if surrogate.summarises:
+            scores = objective.scorer.scores(result.weights)
+            summary = surrogate.summarise(costs, scores, sample.weight)
         self._rule = Rule(surrogate, parameters.loss, costs, summary)
 
     def _store_weights(self, scorer: Any, weights: np.ndarray, sample: Sample) -> None:
+        weights = scorer.plain(weights)
         free, weights = scorer.free(weights), scorer.penalised(weights)
         self.intercept_ = free[0].copy() if len(free) else np.zeros(weights.shape[1])
         self._store_columns(scorer, weights, sample)

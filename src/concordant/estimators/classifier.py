@@ -42,8 +42,9 @@ class Classifier(LabelClassifier):
     fit_intercept : bool, default=True
         Intercepts are not penalised.
     solver : str, default="auto"
-        ``"dual"`` (coordinate ascent with exact block steps), ``"lbfgs"``, ``"fista"``, and for
-        comparison ``"sgd"``, ``"adagrad"``, ``"adam"``, ``"pegasos"``.
+        ``"dual"`` (coordinate ascent with exact block steps), ``"lbfgs"``, ``"fista"``, for kernels
+        ``"working_set"`` and ``"splitting"``, and for comparison ``"sgd"``, ``"adagrad"``,
+        ``"adam"``, ``"pegasos"``.
     max_iter : int, default=1000
         Most passes over the data. A lasso of a route with kinks may need ten thousand.
     tol : float, default=1e-4

@@ -36,6 +36,7 @@ def training_data(
 ) -> tuple[Sample, np.ndarray]:
     """The sample to train on and the classes in it, in this order (by default sorted)."""
     precomputed = estimator.kernel == "precomputed"
+    _check_answers(y)
     X, y = validate_data(
         estimator,
         X,
@@ -63,6 +64,20 @@ def training_data(
         x = X if used.all() else X[np.ix_(rows, rows)]
         return Sample(x, codes[rows], weight[rows], loss_weight[rows], rows), classes
     return prepare(_canonical(X), codes, weight, loss_weight), classes
+
+
+def _check_answers(y: Any) -> None:
+    """None is missing or infinite: before a check that would not name the row."""
+    if sp.issparse(y):
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            labels = np.asarray(y)
+        except (ValueError, TypeError, Warning):  # told better by the checks to come
+            return
+    if labels.ndim == 1 and labels.dtype.kind in "fO":
+        check_labels(labels, "y")
 
 
 def _encode(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from concordant.estimators.graphs import Graphs, read_graphs
+from concordant.estimators.graphs import all_edges, as_graph
 from concordant.estimators.pairwise import PairwiseLabeler
+from concordant.estimators.rows import Batch
+from concordant.estimators.training import level_of_caller
 from concordant.scorers import PairwiseScorer
 from concordant.structures import Graph
 from concordant.structures.elimination import LIMIT
@@ -30,6 +34,8 @@ class GraphLabeler(PairwiseLabeler):
     surrogate : str or surrogate, default="adversarial"
         "adversarial", "log" (a conditional random field), "hinge" (a structural SVM) or "hybrid".
     C : float, default=1.0
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
+        Lasso and elastic net are mixed by `l1_ratio`.
     inference : {"auto", "exact", "approximate"}, default="auto"
         Exact inference works by a junction tree, exponential in the width of a graph
         (`width_`). "auto" uses it where its largest table has at most 2**20 numbers, and elsewhere
@@ -38,23 +44,37 @@ class GraphLabeler(PairwiseLabeler):
         relaxation the hinge and adversarial routes keep valid certificates, whose gap contains that
         of inference; marginals, and with them the log and hybrid routes, are approximate, and
         `gap_` is then that of the relaxed problem.
+    features : {"seen", "all"}, default="seen"
+        Named features get weights for the labels that they occur with in training, and those of
+        edges for such pairs of labels; or for all. Numeric features always have weights for all.
     normalize : bool, default=False
         Divide the loss of a graph by its number of nodes.
     forbidden : list of pairs of labels, default=None
         Pairs that no edge may have, at its first and second node.
-    fit_intercept : bool, default=True
-        An unpenalised score of each label.
-    solver, max_iter, tol, random_state, n_jobs, warm_start, verbose
+    fit_intercept : bool or "auto", default="auto"
+        An unpenalised score of each label. "auto" fits it with numeric features only.
+    early_stopping, validation_fraction, n_iter_no_change
+        As in `SequenceLabeler`.
+    solver : str, default="auto"
+        "lbfgs", "fista"; for the hinge and adversarial routes also "dual", "working_set",
+        "block_frank_wolfe"; for comparison "sgd", "pegasos", "adagrad", "adam" and, for the
+        adversarial route on forests, the published "dual_decomposition".
+    max_iter, tol, random_state, n_jobs, warm_start, verbose
         As in `Classifier`; `tol` is the relative gap at which to stop.
 
     Attributes
     ----------
     classes_, actions_ : ndarray
         Labels, sorted, and what `predict` may answer.
-    coef_ : ndarray of shape (k, d)
+    coef_ : ndarray or sparse matrix of shape (k, d)
+        Sparse where features have names.
     intercept_ : ndarray of shape (k,)
-    edge_coef_ : ndarray of shape (d_e, k, k)
+    edge_coef_ : ndarray of shape (d_e, k, k), or sparse matrix of shape (d_e, k * k)
         Without edge features d_e is 1.
+    transitions_ : ndarray of shape (k, k)
+        What all edges share: without edge features, and beside named ones.
+    vocabulary_, edge_vocabulary_ : dict
+        Column of each named feature of nodes, and of edges.
     width_ : int
         Largest width met in training: 1 for forests.
     objective_, gap_ : float
@@ -77,9 +97,6 @@ class GraphLabeler(PairwiseLabeler):
     """
 
     _noun = "graph"
-    coef_: np.ndarray
-    intercept_: np.ndarray
-    edge_coef_: np.ndarray
     width_: int
 
     def __init__(
@@ -88,49 +105,44 @@ class GraphLabeler(PairwiseLabeler):
         surrogate: Any = "adversarial",
         *,
         C: float = 1.0,
+        penalty: str = "l2",
+        l1_ratio: float = 0.5,
         inference: str = "auto",
+        features: str = "seen",
         normalize: bool = False,
         forbidden: Any = None,
-        fit_intercept: bool = True,
+        fit_intercept: bool | str = "auto",
         solver: str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
         random_state: Any = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
         verbose: int = 0,
     ):
         super().__init__(
-            loss, surrogate, C=C, normalize=normalize, forbidden=forbidden,
+            loss, surrogate, C=C, penalty=penalty, l1_ratio=l1_ratio, features=features,
+            normalize=normalize, forbidden=forbidden,
             fit_intercept=fit_intercept, solver=solver, max_iter=max_iter, tol=tol,
-            random_state=random_state, n_jobs=n_jobs, warm_start=warm_start, verbose=verbose,
+            early_stopping=early_stopping, validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change, random_state=random_state, n_jobs=n_jobs,
+            warm_start=warm_start, verbose=verbose,
         )  # fmt: skip
         self.inference = inference
 
-    def _read(self, X: Any, fitting: bool) -> Graphs:
-        batch = read_graphs(X)
-        d_e = 1 if batch.edge_x is None else batch.edge_x.shape[1]
-        if fitting:
-            self.n_features_in_ = batch.x.shape[1]
-            self._has_edge_features = batch.edge_x is not None
-            return batch
-        if batch.x.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {batch.x.shape[1]} node features, but GraphLabeler was fitted with "
-                f"{self.n_features_in_}"
-            )
-        if not len(batch.edges):
-            none = np.zeros((0, len(self.edge_coef_)))
-            return batch._replace(edge_x=none if self._has_edge_features else None)
-        if (batch.edge_x is not None) != self._has_edge_features or d_e != len(self.edge_coef_):
-            have = d_e if batch.edge_x is not None else "no"
-            want = len(self.edge_coef_) if self._has_edge_features else "no"
-            raise ValueError(f"X has {have} edge features, but GraphLabeler was fitted with {want}")
-        return batch
+    def _items(self, X: Sequence[Any]) -> list[Any]:
+        return [as_graph(item, i) for i, item in enumerate(X)]
 
-    def _structure(self, batch: Graphs, node_weight: np.ndarray | None = None) -> Graph:
+    def _edges(self, items: Iterable[Any], lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return all_edges(list(items), lengths)
+
+    def _structure(self, batch: Batch, node_weight: np.ndarray | None = None) -> Graph:
         if self.inference not in INFERENCE:
             raise ValueError(f"inference must be one of {INFERENCE}, got {self.inference!r}")
+        assert batch.edges is not None
         structure = Graph(
             batch.lengths,
             len(self.classes_),
@@ -154,14 +166,24 @@ class GraphLabeler(PairwiseLabeler):
         if self.inference == "exact":
             raise ValueError(f"{what}; use inference='approximate' or 'auto', or fewer edges")
         number = int((~structure.exact).sum())
-        warnings.warn(f"{what}; it and {number - 1} others get approximate inference", stacklevel=4)
+        warnings.warn(
+            f"{what}; it and {number - 1} others get approximate inference",
+            stacklevel=level_of_caller(),
+        )
 
     def _store_weights(self, scorer: PairwiseScorer, weights: np.ndarray) -> None:
-        node, edge, intercept = scorer.split(weights)
-        self.coef_, self.edge_coef_ = np.ascontiguousarray(node.T), edge.copy()
-        self.intercept_ = intercept.copy() if len(intercept) else np.zeros(len(self.classes_))
+        super()._store_weights(scorer, weights)
+        if scorer.edge is None:
+            self.edge_coef_ = self.transitions_[None]
         assert isinstance(scorer.structure, Graph)
         self.width_ = int(scorer.structure.width.max())
+        self._exact = bool(scorer.structure.exact.all())
 
-    def _weights(self) -> np.ndarray:
-        return np.concatenate([self.coef_.T.ravel(), self.edge_coef_.ravel(), self.intercept_])
+    def consistency(self, X: Any = None) -> str:
+        check_is_fitted(self)
+        if not self._exact:
+            return (
+                "No guarantee: some training graphs are too wide for exact inference, and what the "
+                "relaxation of the route is consistent for is not known."
+            )
+        return super().consistency(X)

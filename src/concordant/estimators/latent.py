@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from concordant.estimators.bags import as_bags, as_labels, check_latent
-from concordant.estimators.parameters import check_number
+from concordant.estimators.parameters import check_number, random_numbers
 from concordant.estimators.progress import Progress
 from concordant.estimators.structured import StructuredEstimator, check_examples, object_array
 from concordant.estimators.training import all_or_nothing, one_blas_thread
@@ -185,7 +184,7 @@ class LatentClassifier(StructuredEstimator):
         route, loss = find_latent_route(self.surrogate), find_pair_loss(self.loss)
         progress = Progress(self.verbose)
         settings = self._settings(progress)
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_init)
+        seeds = random_numbers(self.random_state).randint(2**31 - 1, size=self.n_init).tolist()
         X, y = check_examples(X, y)
         bags, labels = as_bags(X), as_labels(y)
         weight = check_weights(weight, len(bags), "sample_weight")

@@ -156,36 +156,6 @@ class KernelDependencyEstimator(RidgeEstimator):
     array([[0.5 , 0.25]])
     """
 
-    def __init__(
-        self,
-        loss: Any = None,
-        kernel: Any = "rbf",
-        *,
-        C: float = 1.0,
-        gamma: Any = "scale",
-        degree: float = 3,
-        coef0: float = 0.0,
-        n_components: int | None = None,
-        approximation: str = "nystroem",
-        centres: str = "uniform",
-        solver: str = "auto",
-        candidates: Any = "training",
-        cv: Any = None,
-        Cs: Any = None,
-        gammas: Any = None,
-        dtype: Any = "float64",
-        max_iter: int = 100,
-        tol: float = 1e-6,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(
-            loss, kernel, C=C, gamma=gamma, degree=degree, coef0=coef0, n_components=n_components,
-            approximation=approximation, centres=centres, solver=solver, candidates=candidates,
-            cv=cv, Cs=Cs, gammas=gammas, dtype=dtype, max_iter=max_iter, tol=tol,
-            random_state=random_state, n_jobs=n_jobs,
-        )  # fmt: skip
-
     def _find_loss(self, y: Any) -> OutputLoss:
         loss = KernelInduced() if self.loss is None else self.loss
         if not isinstance(loss, KernelInduced):

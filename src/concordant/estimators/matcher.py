@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,10 +17,10 @@ from concordant.estimators.pairs import (
     check_shapes,
     stays_alone,
 )
-from concordant.estimators.parameters import check_number
+from concordant.estimators.parameters import check_number, draw_seed
 from concordant.estimators.structured import StructuredEstimator, check_examples, object_array
 from concordant.estimators.training import Start, all_or_nothing, one_blas_thread, solve
-from concordant.executor import Executor
+from concordant.executor import Executor, chunks
 from concordant.losses.assignments import Matching, find_matching
 from concordant.metrics import check_weights
 from concordant.objective import Bounds, Objective
@@ -248,7 +247,7 @@ class Matcher(StructuredEstimator):
             raise ValueError(f"mu smooths the adversarial game; {surrogate.name!r} has none")
         loss = clone(find_matching(self.loss))
         loss.prices()
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = draw_seed(self.random_state)
         return clone(surrogate), loss, seed
 
     def _partial(self, pairs: Pairs, answers: list[np.ndarray]) -> bool:
@@ -264,8 +263,10 @@ class Matcher(StructuredEstimator):
         return bool(self.unmatched)
 
     def _structure(self, pairs: Pairs, partial: bool, executor: Executor) -> Assignments:
+        # Errors of the games' answers count in the certificate: let them be a small part of it.
+        accuracy = min(max(1e-3 * self.tol, 1e-10), 1e-7)
         return Assignments(
-            pairs.rows, pairs.columns, partial, pairs.forbidden, self.sums, True, executor
+            pairs.rows, pairs.columns, partial, pairs.forbidden, self.sums, True, executor, accuracy
         )
 
     def _objective(
@@ -325,13 +326,12 @@ class Matcher(StructuredEstimator):
 
     # ---- prediction ----
 
-    def _read(self, X: Sequence[Any]) -> tuple[Assignments, np.ndarray]:
+    def _read(self, X: Sequence[Any], executor: Executor) -> tuple[Assignments, np.ndarray]:
         """The batch of these examples, and its scores."""
         check_is_fitted(self, "coef_")
         arrays = check_shapes(check_examples(X)[0], self.n_features_in_)
-        with np.errstate(over="ignore", invalid="ignore"):
-            tables = [x.reshape(-1, x.shape[2]) @ self.coef_ for x in arrays]
-        scores = np.concatenate(tables)
+        rows, columns = (np.array([x.shape[k] for x in arrays]) for k in (0, 1))
+        scores = self._products(arrays, np.r_[0, np.cumsum(rows * columns)], executor)
         forbidden = None
         # A feature that is not finite leaves no finite score: features need no look of their own.
         if not np.isfinite(scores).all():
@@ -343,13 +343,31 @@ class Matcher(StructuredEstimator):
                 stops = np.cumsum(pairs.rows * pairs.columns)
                 bad = int(np.searchsorted(stops, (~np.isfinite(scores)).argmax(), side="right"))
                 raise ValueError(f"the scores of example {bad} overflow")
-        rows, columns = (np.array([x.shape[k] for x in arrays]) for k in (0, 1))
-        structure = Assignments(rows, columns, self.unmatched_ is not None, forbidden, self.sums)
+        structure = Assignments(
+            rows, columns, self.unmatched_ is not None, forbidden, self.sums, executor=executor
+        )
+        if not structure.slack:
+            return structure, scores
         out = np.zeros(structure.starts[-1])
         out[structure.places.pairs] = scores
         if self.unmatched_ is not None:
             out[structure.places.rows], out[structure.places.columns] = self.unmatched_
         return structure, out
+
+    def _products(
+        self, arrays: list[np.ndarray], starts: np.ndarray, executor: Executor
+    ) -> np.ndarray:
+        """Features times weights of all pairs, example after example."""
+        scores = np.empty(starts[-1])
+
+        def run(some: slice) -> None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                for e in range(some.start, some.stop):
+                    x = arrays[e].reshape(-1, arrays[e].shape[2])
+                    np.dot(x, self.coef_, out=scores[starts[e] : starts[e + 1]])
+
+        executor.map(run, chunks(len(arrays), 16))
+        return scores
 
     def predict(self, X: Sequence[Any]) -> np.ndarray:
         """The best assignment of each example: a 1-D object array of (n,) columns, -1 for alone.
@@ -357,19 +375,20 @@ class Matcher(StructuredEstimator):
         Adversarial and hinge routes take the largest sum of scores, the others the least
         expected loss under their marginals.
         """
-        structure, scores = self._read(X)
-        if isinstance(self._route, Log | Hybrid):
-            _, mu = structure.marginals(scores)
-            cost = PairPrices.of(structure, find_matching(self.loss)).of_actions(mu)
-            return object_array(structure.decode(-cost))
-        return object_array(structure.decode(scores))
+        with Executor(self.n_jobs) as executor:
+            structure, scores = self._read(X, executor)
+            if isinstance(self._route, Log | Hybrid):
+                _, mu = structure.marginals(scores)
+                scores = -PairPrices.of(structure, find_matching(self.loss)).of_actions(mu)
+            return object_array(structure.decode(scores))
 
     def decision_function(self, X: Sequence[Any]) -> np.ndarray:
         """Scores of the pairs of each example, (n, m); forbidden ones minus infinity.
 
         Where things may stay alone, a pair counts by what it adds to `unmatched_`.
         """
-        structure, scores = self._read(X)
+        with Executor(self.n_jobs) as executor:
+            structure, scores = self._read(X, executor)
         closed = np.where(structure.allowed, scores, -np.inf)
         return object_array(grid.copy() for grid in structure.pairs(closed))
 
@@ -380,14 +399,15 @@ class Matcher(StructuredEstimator):
         The adversarial route gives the predictor's equilibrium strategy, the others the
         probability of the pair. Sums below one leave that much for staying alone.
         """
-        structure, scores = self._read(X)
-        if isinstance(self._route, Adversarial):
-            prices = PairPrices.of(structure, find_matching(self.loss))
-            weight = np.ones(structure.n_examples)
-            mu = structure.play(prices, scores, weight, self.mu or 0.0, own=self.mu or 0.0)[3]
-        else:
-            _, mu = structure.marginals(scores)
-        return object_array(grid.copy() for grid in structure.pairs(mu))
+        with Executor(self.n_jobs) as executor:
+            structure, scores = self._read(X, executor)
+            if isinstance(self._route, Adversarial):
+                prices = PairPrices.of(structure, find_matching(self.loss))
+                weight = np.ones(structure.n_examples)
+                mu = structure.play(prices, scores, weight, self.mu or 0.0, own=self.mu or 0.0)[3]
+            else:
+                _, mu = structure.marginals(scores)
+            return object_array(grid.copy() for grid in structure.pairs(mu))
 
     def score(self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None) -> float:
         """``1 - loss per row / largest price``, averaged over the examples with rows.

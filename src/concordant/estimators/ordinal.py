@@ -8,6 +8,7 @@ import numpy as np
 
 from concordant.estimators.base import LabelClassifier
 from concordant.estimators.data import Sample, label_order
+from concordant.executor import Executor
 from concordant.losses import LabelLoss
 from concordant.scorers import Scorer, ThresholdScorer
 from concordant.surrogates import find_surrogate
@@ -49,7 +50,8 @@ class OrdinalClassifier(LabelClassifier):
         Thresholds are free; False puts them under the penalty, like the weights of constant
         features (Li and Lin 2007).
     solver, max_iter, tol, random_state, n_jobs, warm_start, verbose
-        As for `Classifier`.
+        As for `Classifier`; up to 300 weights of a linear direction also ``solver="newton"``, which
+        "auto" takes on smooth routes and on many examples.
 
     Attributes
     ----------
@@ -134,13 +136,13 @@ class OrdinalClassifier(LabelClassifier):
     def _order(self, y: Any, loss: LabelLoss) -> list[Any] | None:
         return label_order(y, "pass categories= or an ordered categorical", self.categories)
 
-    def _scorer(self, sample: Sample, columns: int, seed: int) -> Scorer:
+    def _scorer(self, sample: Sample, columns: int, seed: int, executor: Executor) -> Scorer:
         if not find_surrogate(self.surrogate, self.loss)[0].scores_labels:
             raise TypeError(
                 f"surrogate={self.surrogate!r} asks questions of its own, which have no order; "
                 "use Classifier"
             )
-        inner = self._columns(sample, 1, False, seed)
+        inner = self._columns(sample, 1, False, seed, executor)
         return ThresholdScorer(inner, columns, bool(self.fit_intercept))
 
     def _store_weights(self, scorer: Any, weights: np.ndarray, sample: Sample) -> None:

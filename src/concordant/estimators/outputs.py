@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from concordant.estimators.data import check_finite
 from concordant.estimators.kernels import Kernel, check_gram, check_name, check_overflow
-from concordant.estimators.parameters import check_number
+from concordant.estimators.parameters import check_number, draw_seed
 from concordant.estimators.structured import StructuredEstimator, object_array
 from concordant.estimators.training import all_or_nothing, one_blas_thread
 from concordant.executor import Executor, chunks
@@ -105,7 +104,7 @@ class OutputEstimator(StructuredEstimator):
         with all_or_nothing(self):
             self._check()
             self._forget()
-            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            seed = draw_seed(self.random_state)
             examples = self._examples(X, y, sample_weight, loss_weight)
             self._dtype = None
             if examples.truths.dtype == object and isinstance(y, np.ndarray):

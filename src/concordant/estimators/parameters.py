@@ -10,9 +10,10 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from concordant.estimators.kernels import check_name
-from concordant.losses import Among, LabelLoss, find_loss
+from concordant.losses import Among, LabelLoss, SequenceZeroOne, find_loss, find_node_loss
 from concordant.penalty import Penalty
-from concordant.surrogates import Surrogate, find_surrogate
+from concordant.solvers import Validation
+from concordant.surrogates import Log, Surrogate, find_surrogate
 
 RATIOS = {"l2": 0.0, "l1": 1.0, "elasticnet": None}
 
@@ -48,7 +49,7 @@ def check_parameters(given: Any) -> Parameters:
     if given.n_components is not None and given.kernel == "precomputed":
         raise ValueError("n_components needs the features, not a precomputed kernel")
     surrogate, training_loss = find_surrogate(given.surrogate, given.loss)
-    seed = int(check_random_state(given.random_state).randint(2**31 - 1))
+    seed = draw_seed(given.random_state)
     return Parameters(
         clone(surrogate),
         clone(find_loss(training_loss)),
@@ -58,27 +59,55 @@ def check_parameters(given: Any) -> Parameters:
     )
 
 
+def draw_seed(random_state: Any) -> int:
+    """A seed for one fit."""
+    return int(random_numbers(random_state).randint(2**31 - 1))
+
+
+def random_numbers(random_state: Any) -> np.random.RandomState:
+    """The generator meant; an error names the argument."""
+    try:
+        return check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            "random_state must be None, a whole number from 0 to 2**32 - 1 or a "
+            f"numpy.random.RandomState, got {random_state!r}"
+        ) from None
+
+
 class NodeParameters(NamedTuple):
-    """The same for labellers of nodes."""
+    """The same for labellers of nodes, and what may stop them early."""
 
     surrogate: Surrogate
     training_loss: LabelLoss
     loss: LabelLoss
     seed: int
+    validation: Validation | None = None
 
 
 def check_node_parameters(given: Any) -> NodeParameters:
     """Constructor arguments of a labeller of nodes as objects, or an error."""
     _check_training(given)
+    if given.features not in ("seen", "all"):
+        raise ValueError(f"features must be 'seen' or 'all', got {given.features!r}")
+    check_flag("early_stopping", given.early_stopping)
+    share, patience = given.validation_fraction, given.n_iter_no_change
+    check_number("validation_fraction", share, lambda v: 0 < v < 1, "between 0 and 1")
+    check_number("n_iter_no_change", patience, lambda v: v >= 1, ">= 1", integer=True)
     surrogate, training_loss = find_surrogate(given.surrogate, given.loss)
     if type(surrogate).maximise is Surrogate.maximise:
         raise ValueError(
             f"the {surrogate.name!r} route is defined for labels only; "
             "use 'adversarial', 'log', 'hinge' or 'hybrid' here"
         )
-    seed = int(check_random_state(given.random_state).randint(2**31 - 1))
-    loss = clone(find_loss(given.loss))
-    return NodeParameters(clone(surrogate), clone(find_loss(training_loss)), loss, seed)
+    seed = draw_seed(given.random_state)
+    loss, own = clone(find_node_loss(given.loss)), clone(find_node_loss(training_loss))
+    if isinstance(loss, SequenceZeroOne) and not isinstance(surrogate, Log):
+        raise ValueError(
+            f"the {surrogate.name!r} route trains for losses summed over nodes; "
+            "'sequence_zero_one' is for surrogate='log', or use 'zero_one'"
+        )
+    return NodeParameters(clone(surrogate), own, loss, seed)
 
 
 def _check_training(given: Any) -> None:

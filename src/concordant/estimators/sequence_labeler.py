@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from collections.abc import Sequence as AnySequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from concordant.corpus.data import Features, Layout
 from concordant.corpus.objective import CorpusObjective, Model
 from concordant.estimators.pairwise import ROUNDS, PairwiseLabeler
 from concordant.estimators.parameters import NodeParameters, check_penalty
-from concordant.estimators.sequences import Tokens, is_named, read_named, read_numeric
-from concordant.estimators.structured import check_examples
+from concordant.estimators.rows import Batch
+from concordant.estimators.sequences import Sequence
 from concordant.estimators.training import Start, run_solver
+from concordant.penalty import Penalty
 from concordant.scorers import PairwiseScorer
 from concordant.solvers import SEQUENCE_SOLVERS, Result
-from concordant.structures import Chain, LabelCosts, Pairwise
+from concordant.structures import Chain, LabelCosts
 from concordant.surrogates import Adversarial, Hinge, Hybrid
 
 #: Tokens beyond which block steps on the dual replace descent on smoothed games and hinges.
 LARGE = 5000
+
+
+class _Sequences:
+    """The examples as `Sequence` objects, each made when it is asked for."""
+
+    def __init__(self, X: AnySequence[Any]):
+        self.X = X
+
+    def __iter__(self) -> Iterator[Sequence]:
+        return (item if isinstance(item, Sequence) else Sequence(item) for item in self.X)
 
 
 class SequenceLabeler(PairwiseLabeler):
@@ -39,10 +50,10 @@ class SequenceLabeler(PairwiseLabeler):
         "adversarial", "log" (a conditional random field), "hinge" (a structural SVM) or "hybrid".
     C : float, default=1.0
     penalty : {"l2", "l1", "elasticnet"}, default="l2"
-        Lasso and elastic net (mixed by `l1_ratio`) are for the log, hinge and hybrid routes.
+        Lasso and elastic net are mixed by `l1_ratio`.
     features : {"seen", "all"}, default="seen"
-        Named features get weights for the labels that they occur with in training, or for all.
-        Numeric features always have weights for all labels.
+        Named features get weights for the labels that they occur with in training, and those of
+        edges for such pairs of labels; or for all. Numeric features always have weights for all.
     normalize : bool, default=False
         Divide the loss of a sequence by its length.
     forbidden : list of pairs of labels, default=None
@@ -50,9 +61,17 @@ class SequenceLabeler(PairwiseLabeler):
     fit_intercept : bool or "auto", default="auto"
         An unpenalised score of each label. "auto" fits it with numeric features only.
     solver : str, default="auto"
-        "lbfgs", "fista" (for a lasso), "block_frank_wolfe" (hinge and adversarial) and
-        "exponentiated_gradient" (log), both without intercepts; for comparison "perceptron",
-        "passive_aggressive", "sgd", "pegasos", "adagrad", "adam".
+        "lbfgs", "fista" (for a lasso), "exponentiated_gradient" and "block_frank_wolfe" (hinge
+        and adversarial); for comparison "perceptron", "passive_aggressive", "sgd", "pegasos",
+        "adagrad", "adam" and, for the adversarial route, the published "dual_decomposition". With
+        features of edges: as in `GraphLabeler`.
+    early_stopping : bool, default=False
+        Hold out a share of the examples, drawn by `random_state`, and stop when the mean loss of
+        predictions for them no longer falls. The model with the least such loss is kept, and
+        ``history_["validation_loss"]`` has it for every pass. (Weights then do not equal copies.)
+    validation_fraction : float, default=0.1
+    n_iter_no_change : int, default=10
+        Passes without a smaller loss after which to stop.
     max_iter, tol, random_state, n_jobs, warm_start, verbose
         As in `Classifier`; `tol` is the relative gap at which to stop.
 
@@ -64,10 +83,11 @@ class SequenceLabeler(PairwiseLabeler):
     transitions_ : ndarray of shape (k, k)
         Scores of a label (row) before another (column).
     intercept_ : ndarray of shape (k,)
-    edge_coef_ : ndarray of shape (d_e, k, k)
-        Only with features of edges (see `Sequence`), in place of ``transitions_``.
-    vocabulary_ : dict
-        Column of each named feature.
+    edge_coef_ : ndarray of shape (d_e, k, k), or sparse matrix of shape (d_e, k * k)
+        Only with features of edges (see `Sequence`): numeric ones are in place of
+        ``transitions_``, named ones beside them.
+    vocabulary_, edge_vocabulary_ : dict
+        Column of each named feature of tokens, and of edges.
     objective_, gap_ : float
         The objective reached, and its certified distance from the optimum at most.
     n_iter_, history_
@@ -85,88 +105,18 @@ class SequenceLabeler(PairwiseLabeler):
     """
 
     _noun = "sequence"
-    _node_weights: Any
-    fit_intercept: Any
-    intercept_: np.ndarray
-    transitions_: np.ndarray
-    edge_coef_: np.ndarray
-    vocabulary_: dict[str, int]
-
-    def __init__(
-        self,
-        loss: Any = "zero_one",
-        surrogate: Any = "adversarial",
-        *,
-        C: float = 1.0,
-        penalty: str = "l2",
-        l1_ratio: float = 0.5,
-        features: str = "seen",
-        normalize: bool = False,
-        forbidden: Any = None,
-        fit_intercept: bool | str = "auto",
-        solver: str = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ):
-        super().__init__(
-            loss, surrogate, C=C, normalize=normalize, forbidden=forbidden,
-            fit_intercept=fit_intercept, solver=solver, max_iter=max_iter, tol=tol,
-            random_state=random_state, n_jobs=n_jobs, warm_start=warm_start, verbose=verbose,
-        )  # fmt: skip
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.features = features
-
-    @property
-    def coef_(self) -> Any:
-        """Weights of token features: an array for numeric ones, a sparse matrix for names."""
-        check_is_fitted(self)
-        node = self._node_weights
-        return node.T if sp.issparse(node) else np.ascontiguousarray(node.T)
 
     # Input.
 
-    def _read(self, X: Any, fitting: bool) -> Tokens:
-        if fitting:
-            if self.features not in ("seen", "all"):
-                raise ValueError(f"features must be 'seen' or 'all', got {self.features!r}")
-            if is_named(X):
-                self.vocabulary_ = {}
-            batch = self._tokens(X, grow=True)
-            self.n_features_in_ = batch.x.shape[1]
-            self._has_edge_features = batch.edge_x is not None
-            return batch
-        batch = self._tokens(X, grow=False)
-        if batch.x.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {batch.x.shape[1]} features, but SequenceLabeler was fitted with "
-                f"{self.n_features_in_}"
-            )
-        if self._has_edge_features and batch.edge_x is None and batch.lengths.max() == 1:
-            return batch._replace(edge_x=np.zeros((0, len(self.edge_coef_))))
-        if self._has_edge_features != (batch.edge_x is not None):
-            have = "none" if batch.edge_x is None else "some"
-            raise ValueError(f"X has {have} of the edge_features that training had or had not")
-        return batch
+    def _items(self, X: AnySequence[Any]) -> Iterable[Sequence]:
+        return _Sequences(X)
 
-    def _tokens(self, X: Any, grow: bool) -> Tokens:
-        if hasattr(self, "vocabulary_"):
-            return read_named(X, self.vocabulary_, grow)
-        return read_numeric(X)
+    def _edges(self, items: Iterable[Sequence], lengths: np.ndarray) -> tuple[None, np.ndarray]:
+        return None, lengths - 1
 
-    def _structure(self, batch: Tokens, node_weight: np.ndarray | None = None) -> Chain:
+    def _structure(self, batch: Batch, node_weight: np.ndarray | None = None) -> Chain:
         per_edge = batch.edge_x is not None
         return Chain(batch.lengths, len(self.classes_), per_edge, node_weight)
-
-    @property
-    def _with_intercept(self) -> bool:
-        if self.fit_intercept == "auto":
-            return not hasattr(self, "vocabulary_")
-        return bool(self.fit_intercept)
 
     # Training.
 
@@ -176,35 +126,32 @@ class SequenceLabeler(PairwiseLabeler):
     ) -> Result:  # fmt: skip
         """In passes fused over the corpus, where they serve; else as all labellers of nodes."""
         penalty = check_penalty(self)
-        generic = scorer.edge_x is not None or self._small_game(scorer, parameters)
-        if generic:
-            if penalty.l1 or self.solver not in ("auto", "lbfgs"):
-                raise ValueError(
-                    f"penalty={self.penalty!r} with solver={self.solver!r} is not available with "
-                    "edge_features or for the adversarial route on few or with intercepts; use "
-                    "penalty='l2' and solver='auto'"
-                )
-            self._layout = None
-            scorer = PairwiseScorer(scorer.x, scorer.structure, scorer.edge_x, self._with_intercept)
+        if scorer.edge_x is not None or self._as_graphs(scorer, parameters, penalty):
             return super()._train(scorer, codes, weight, parameters, start)
         structure = scorer.structure
         features, k = Features(scorer.x, structure.lengths), structure.n_classes
-        if hasattr(self, "vocabulary_") and self.features == "seen":
-            self._layout = Layout.seen_pairs(features, codes, k, self._with_intercept)
+        pattern = scorer.node.pattern
+        if pattern is None:
+            layout = Layout.all_pairs(features.n_features, k, self._with_intercept)
         else:
-            self._layout = Layout.all_pairs(features.n_features, k, self._with_intercept)
+            layout = Layout(pattern.begin, pattern.columns, k, self._with_intercept)
         objective = CorpusObjective(
-            features, self._layout, codes, self._model(parameters), weight, structure.node_weight,
+            features, layout, codes, self._model(parameters), weight, structure.node_weight,
             penalty, structure.forbidden, executor=structure.executor,
         )  # fmt: skip
         if (codes < 0).any():
             return self._complete(objective, parameters, start)
         return self._solve(objective, parameters, start)
 
-    def _small_game(self, scorer: PairwiseScorer, parameters: NodeParameters) -> bool:
-        """Whether the games are to be smoothed: they are few, or have intercepts."""
+    def _as_graphs(
+        self, scorer: PairwiseScorer, parameters: NodeParameters, penalty: Penalty
+    ) -> bool:
+        """Whether the way of all labellers of nodes is asked for, or better: where games are few,
+        or have intercepts, they are smoothed."""
         if not isinstance(parameters.surrogate, Adversarial) or self.solver != "auto":
-            return False
+            return self.solver == "dual_decomposition"
+        if penalty.l1:
+            return True
         return self._with_intercept or scorer.structure.n_nodes < LARGE
 
     def _model(self, parameters: NodeParameters) -> Model:
@@ -224,34 +171,32 @@ class SequenceLabeler(PairwiseLabeler):
         weights = None
         if start is not None and start.weights.shape == objective.start().shape:
             weights = start.weights
-        return run_solver(self, self._solver(objective)(), objective, weights, parameters.seed)
+        solver = self._solver(objective, weights)()
+        return run_solver(self, solver, objective, weights, parameters.seed, parameters.validation)
 
-    def _solver(self, objective: CorpusObjective) -> type:
+    def _solver(self, objective: CorpusObjective, start: np.ndarray | None) -> type:
         """The solver asked for, or the fastest for the problem."""
         name, model = self.solver, objective.model
         if name == "auto":
             large = objective.features.n_tokens >= LARGE and not objective.has_intercept
             if not objective.ridge:
                 name = "fista"
-            elif model.adversarial or (model.alpha == 0.0 and large):
-                name = "block_frank_wolfe"
+            elif model.adversarial or (large and start is None and (objective.codes >= 0).all()):
+                name = "exponentiated_gradient"
             else:
                 name = "lbfgs"
         if not isinstance(name, str) or name not in SEQUENCE_SOLVERS:
             names = ", ".join(SEQUENCE_SOLVERS)
             raise ValueError(f"unknown solver {name!r}; names are auto, {names}")
         blocks = name == "block_frank_wolfe"
-        if blocks and (model.alpha > 0.0 or objective.has_intercept or not objective.ridge):
+        if blocks and (model.alpha > 0.0 or not objective.ridge):
             raise ValueError(
                 "solver='block_frank_wolfe' is for the hinge and adversarial routes with "
-                "penalty='l2' and fit_intercept=False"
+                "penalty='l2'"
             )
         gibbs = name == "exponentiated_gradient"
-        if gibbs and (model.alpha < 1.0 or objective.has_intercept or not objective.ridge):
-            raise ValueError(
-                "solver='exponentiated_gradient' is for the log route with penalty='l2' and "
-                "fit_intercept=False"
-            )
+        if gibbs and not objective.ridge:
+            raise ValueError("solver='exponentiated_gradient' needs penalty='l2'")
         if name in ("lbfgs", "fista") and model.adversarial:
             raise ValueError(f"solver={name!r} does not train the adversarial route here")
         if name == "lbfgs" and not objective.ridge:
@@ -284,73 +229,3 @@ class SequenceLabeler(PairwiseLabeler):
                 known, objective.with_answers(known).expected_parts(weights)
             )
         return objective.with_answers(objective.best_completion(weights, known))
-
-    # Weights.
-
-    def _store_weights(self, scorer: PairwiseScorer, weights: np.ndarray) -> None:
-        k, layout = len(self.classes_), self._layout
-        if layout is None:
-            scorer = PairwiseScorer(scorer.x, scorer.structure, scorer.edge_x, self._with_intercept)
-            node, edge, free = scorer.split(weights)
-            if self._has_edge_features:
-                self.edge_coef_ = edge.copy()
-            else:
-                self.transitions_ = edge[0].copy()
-            self._node_weights = node.copy()
-        else:
-            node, transitions, free = layout.split(weights)
-            self.transitions_ = transitions.copy()
-            if len(layout.labels):
-                shape = (self.n_features_in_, k)
-                self._node_weights = sp.csr_matrix((node, layout.labels, layout.begin), shape)
-            else:
-                self._node_weights = node.reshape(-1, k).copy()
-        self.intercept_ = free.copy() if len(free) else np.zeros(k)
-        del self._layout
-
-    def _weights(self) -> np.ndarray:
-        edge = self.edge_coef_ if self._has_edge_features else self.transitions_
-        node = self._node_weights
-        node = node.toarray() if sp.issparse(node) else node
-        return np.concatenate([node.ravel(), edge.ravel(), self.intercept_])
-
-    def _scores(self, batch: Tokens, structure: Pairwise) -> np.ndarray:
-        if not sp.issparse(self._node_weights):
-            return super()._scores(batch, structure)
-        from concordant.kernels.tokens import add_scores
-
-        x, node = batch.x, self._node_weights
-        out = structure.empty()
-        structure.tables(out)[...] = self.transitions_
-        nodes = structure.nodes(out)
-        nodes[...] = self.intercept_
-        features = Features(x, batch.lengths)
-        add_scores(
-            features.indptr, features.indices, features.values, node.indptr.astype(np.int64),
-            node.indices.astype(np.int32), np.require(node.data, requirements="W"), 0,
-            features.n_tokens, nodes,
-        )  # fmt: skip
-        return out
-
-    def predict_proba(self, X: Any, y: Any = None) -> np.ndarray:
-        """Probability of a whole labelling of each sequence: of `y`, or of the most probable one.
-
-        Only for the log and hybrid routes.
-        """
-        from concordant.estimators.answers import codes_of, flat_labels
-        from concordant.estimators.node_decisions import _is_probabilistic
-
-        check_is_fitted(self)
-        if not _is_probabilistic(self):
-            raise AttributeError("only the log and hybrid routes have probabilities")
-        asked = self._ask(X)
-        structure = asked.structure
-        partition = structure.marginals(asked.scores)[0]
-        if y is None:
-            return np.exp(structure.decode(asked.scores)[1] - partition)
-        _, y = check_examples(X, y)
-        values = flat_labels(y, structure.lengths, self._noun)
-        codes = codes_of(values, self.classes_, structure.lengths)
-        parts = structure.parts([codes])
-        scores = np.where(parts > 0.0, asked.scores, 0.0)
-        return np.exp(structure.dot(scores, parts) - partition)

@@ -12,11 +12,12 @@ from sklearn.base import BaseEstimator
 def object_array(items: Iterable[Any]) -> np.ndarray:
     """A 1-D array with one object an example.
 
-    ``np.array`` would turn answers of equal lengths into a table.
+    ``np.array``, and assigning all at once, would turn objects of equal lengths into a table.
     """
     items = list(items)
     out = np.empty(len(items), dtype=object)
-    out[:] = items
+    for i, item in enumerate(items):
+        out[i] = item
     return out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,9 +15,16 @@ from concordant.estimators.data import Sample
 from concordant.estimators.parameters import Parameters
 from concordant.estimators.progress import Progress
 from concordant.executor import Executor
-from concordant.objective import Objective
-from concordant.scorers import Scorer
-from concordant.solvers import BrokenCertificate, Result, find_solver, minimise
+from concordant.objective import FoldedObjective, Objective
+from concordant.scorers import Scorer, ThresholdScorer
+from concordant.solvers import (
+    BrokenCertificate,
+    Ordered,
+    Result,
+    Validation,
+    find_solver,
+    minimise,
+)
 from concordant.structures import LabelCosts
 from concordant.surrogates import LabelRoute
 
@@ -38,11 +46,11 @@ def build_objective(
     executor: Executor,
 ) -> Objective:
     """The training problem of these examples."""
+    scorer.executor = executor
     norms = scorer.square_norms()
     if not np.isfinite(norms).all():
         row = int(sample.origin[int((~np.isfinite(norms)).argmax())])
         raise ValueError(f"the values of row {row} are too large: their squares overflow")
-    scorer.executor = executor
     surrogate = parameters.surrogate
     route = surrogate.label_route(len(sample.y), costs, executor)
     with np.errstate(over="ignore"):
@@ -50,15 +58,17 @@ def build_objective(
     if surrogate.weighs == "example":
         weight, loss_weight = weight * loss_weight, np.ones_like(weight)
     penalty = parameters.penalty
-    objective = Objective(scorer, route, sample.y, weight, loss_weight, penalty, executor)
+    kind = FoldedObjective if isinstance(scorer, ThresholdScorer) else Objective
+    objective = kind(scorer, route, sample.y, weight, loss_weight, penalty, executor)
     if not np.isfinite(objective.size):
         raise _overflow(objective)
     return objective
 
 
 def solve(
-    given: Any, objective: Objective, start: Start | None, seed: int, solver: str | None = None
-) -> Result:
+    given: Any, objective: Objective, start: Start | None, seed: int, solver: str | None = None,
+    validation: Validation | None = None,
+) -> Result:  # fmt: skip
     """Minimise with the solver (default: `given`'s own) and the stopping rule asked for."""
     weights, mu = None, None
     if start is not None and start.weights.shape == objective.start().shape:
@@ -67,12 +77,15 @@ def solve(
         if start.mu is not None and _same(start.problem, problem_of(objective)):
             mu = start.mu.copy()
     found = find_solver(solver or given.solver, objective, mu)
-    return run_solver(given, found, objective, weights, seed)
+    if objective.in_order_only:
+        found = Ordered(found)
+    return run_solver(given, found, objective, weights, seed, validation)
 
 
 def run_solver(
-    given: Any, solver: Any, objective: Any, weights: np.ndarray | None, seed: int
-) -> Result:
+    given: Any, solver: Any, objective: Any, weights: np.ndarray | None, seed: int,
+    validation: Validation | None = None,
+) -> Result:  # fmt: skip
     """Minimise by the stopping rule asked for; warn if it is not met."""
     progress = Progress(given.verbose)
     try:
@@ -84,6 +97,7 @@ def run_solver(
             max_iter=given.max_iter,
             random_state=seed,
             report=progress,
+            validation=validation,
         )
     except BrokenCertificate as error:
         raise _no_certificate(given, error) from error
@@ -121,9 +135,21 @@ def _same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     return a[0] == b[0] and all(np.array_equal(x, y) for x, y in zip(a[1:], b[1:]))
 
 
+def level_of_caller() -> int:
+    """The stacklevel, for a warning given by who asks, of the first call from outside."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and __name__.split(".")[0] == _package(frame):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _package(frame: Any) -> str:
+    return str(frame.f_globals.get("__name__", "")).split(".")[0]
+
+
 def warn_of(result: Result) -> None:
     """Warn if training stopped before its tolerance was met."""
-    if result.reason == "tol":
+    if result.reason in ("tol", "validation"):
         return
     if result.reason == "interrupted":
         message = (
@@ -136,7 +162,7 @@ def warn_of(result: Result) -> None:
             f"{result.gap:.3g} at objective {result.objective:.6g}; raise max_iter or tol, "
             "scale the features, or lower C"
         )
-    warnings.warn(message, ConvergenceWarning, stacklevel=5)  # where `fit` was called
+    warnings.warn(message, ConvergenceWarning, stacklevel=level_of_caller())
 
 
 def one_blas_thread() -> Any:

@@ -13,18 +13,23 @@ from __future__ import annotations
 import math
 import numbers
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import chain, count, repeat
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-_PLAIN = {str}
+_PLAIN, _LISTS = {str}, {list, tuple}
+#: What errors call a sequence and one of its tokens.
+WORDS = ("sequence", "token")
 
 
 def encode_tokens(
-    sequences: Iterable[Sequence[Any]], vocabulary: dict[str, int], grow: bool = False
-) -> tuple[Any, np.ndarray]:
+    sequences: Iterable[Sequence[Any]], vocabulary: dict[str, int], grow: bool = False,
+    words: tuple[str, str] = WORDS,
+) -> tuple[Any, np.ndarray]:  # fmt: skip
     """Feature matrix of all tokens, one sequence after another, and the sequences' lengths.
 
     Parameters
@@ -33,11 +38,13 @@ def encode_tokens(
     vocabulary : dict
         Column of each name; names that it lacks are added if `grow`, else left out.
     grow : bool, default=False
+    words : (str, str), default=("sequence", "token")
+        What errors call a sequence and one of its tokens.
 
     Returns
     -------
     x : CSR matrix of shape (N, d)
-        Of type float32 where all values are 1.
+        Of short integers where all values are 1.
     lengths : ndarray of shape (n,)
 
     Examples
@@ -53,35 +60,57 @@ def encode_tokens(
     """
     indices, counts, lengths = array("i"), array("i"), array("q")
     values: array[float] | None = None  # made when the first value is not 1
-    add = vocabulary.setdefault
+    table = defaultdict(count(len(vocabulary)).__next__, vocabulary if grow else {})
+
+    def look(names: Iterable[str]) -> Iterable[int]:  # by maps, which know no Python frames
+        return map(table.__getitem__, names) if grow else map(vocabulary.get, names, repeat(-1))
+
     for i, sequence in enumerate(sequences):
         before = len(counts)
-        for t, token in enumerate(sequence):
-            own: list[float] | None
-            names: Sequence[str]
-            if isinstance(token, dict):
-                names, own = _read(token, i, t)
-            else:
-                names, own = _strings(token, i, t), None
-            if grow:
-                places = [add(name, len(vocabulary)) for name in names]
-            else:
-                if own is not None:
-                    own = [v for v, name in zip(own, names) if name in vocabulary]
-                places = [vocabulary[name] for name in names if name in vocabulary]
-            if own is not None and values is None and any(v != 1.0 for v in own):
-                values = array("d", [1.0]) * len(indices)
+        plain = _all_names(sequence)
+        if plain is not None:
+            indices.extend(look(plain))
+            counts.extend(map(len, sequence))
             if values is not None:
-                values.extend([1.0] * len(places) if own is None else own)
-            indices.extend(places)
-            counts.append(len(places))
+                values.extend([1.0] * len(plain))
+        for t, token in enumerate(sequence if plain is None else ()):
+            names, own = _token(token, i, t, words)
+            indices.extend(look(names))
+            counts.append(len(names))
+            if own is not None and values is None and any(v != 1.0 for v in own):
+                values = array("d", [1.0]) * (len(indices) - len(own))
+            if values is not None:
+                values.extend([1.0] * len(names) if own is None else own)
         lengths.append(len(counts) - before)
-    indptr = np.concatenate([[0], np.cumsum(np.frombuffer(counts, np.int32), dtype=np.int64)])
-    data = np.ones(len(indices), np.float32) if values is None else np.frombuffer(values)
+    if grow:
+        vocabulary.update(table)
     # Copies: a view of an `array` forbids it to grow, and would be read-only to others.
     columns = np.array(indices, dtype=np.int32)
+    data = np.ones(len(columns), np.uint16) if values is None else np.array(values)
+    indptr = np.concatenate([[0], np.cumsum(np.frombuffer(counts, np.int32), dtype=np.int64)])
+    known = columns >= 0
+    if not known.all():
+        indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
+        columns, data = columns[known], data[known]
     x = sp.csr_matrix((data, columns, indptr), shape=(len(counts), len(vocabulary)))
     return x, np.array(lengths, dtype=np.int64)
+
+
+def _all_names(sequence: Sequence[Any]) -> list[str] | None:
+    """The names of all tokens, one after another, where each is a list of strings."""
+    if set(map(type, sequence)) - _LISTS:
+        return None
+    names = list(chain.from_iterable(sequence))
+    return None if set(map(type, names)) - _PLAIN else names
+
+
+def _token(
+    token: Any, i: int, t: int, words: tuple[str, str]
+) -> tuple[Sequence[str], list[float] | None]:
+    """Names of a token's features, and values if it gives them."""
+    if isinstance(token, dict):
+        return _read(token, i, t, words)
+    return _strings(token, i, t, words), None
 
 
 def token_features(token: Any, i: int, t: int) -> list[tuple[str, float]]:
@@ -91,20 +120,26 @@ def token_features(token: Any, i: int, t: int) -> list[tuple[str, float]]:
     return [(name, 1.0) for name in _strings(token, i, t)]
 
 
-def _strings(token: Any, i: int, t: int) -> Sequence[str]:
+def _place(i: int, t: int, words: tuple[str, str]) -> str:
+    return f"{words[0]} {i}, {words[1]} {t}"
+
+
+def _strings(token: Any, i: int, t: int, words: tuple[str, str] = WORDS) -> Sequence[str]:
     if isinstance(token, (str, bytes)) or not isinstance(token, Iterable):
         raise TypeError(
-            f"sequence {i}, token {t} must be a dictionary or a list of strings, got {token!r}"
+            f"{_place(i, t, words)} must be a dictionary or a list of strings, got {token!r}"
         )
     names = token if isinstance(token, (list, tuple)) else list(token)
     if set(map(type, names)) - _PLAIN:  # the quick way to see that all are strings
         for name in names:
             if not isinstance(name, str):
-                raise TypeError(f"sequence {i}, token {t}: feature {name!r} is not a string")
+                raise TypeError(f"{_place(i, t, words)}: feature {name!r} is not a string")
     return names
 
 
-def _read(token: dict[Any, Any], i: int, t: int) -> tuple[list[str], list[float]]:
+def _read(
+    token: dict[Any, Any], i: int, t: int, words: tuple[str, str] = WORDS
+) -> tuple[list[str], list[float]]:
     names: list[str] = []
     values: list[float] = []
 
@@ -118,7 +153,7 @@ def _read(token: dict[Any, Any], i: int, t: int) -> tuple[list[str], list[float]
                 number = float(value)
                 if not math.isfinite(number):
                     raise ValueError(
-                        f"sequence {i}, token {t}: feature {name!r} is {number}; "
+                        f"{_place(i, t, words)}: feature {name!r} is {number}; "
                         "leave out what is not known"
                     )
                 names.append(name)
@@ -133,7 +168,7 @@ def _read(token: dict[Any, Any], i: int, t: int) -> tuple[list[str], list[float]
                     values.append(1.0)
             else:
                 raise TypeError(
-                    f"sequence {i}, token {t}: feature {name!r} has the value {value!r}; values "
+                    f"{_place(i, t, words)}: feature {name!r} has the value {value!r}; values "
                     "are numbers, strings, lists of strings or dictionaries of these"
                 )
 

@@ -16,7 +16,8 @@ class CrfppTemplate:
     ``U...`` lines are features of a token, ``B...`` lines of a pair of neighbouring labels, and
     ``%x[row,column]`` stands for the column of the token at that distance; beyond the ends it reads
     ``_B-1``, ``_B+1`` and so on. A line ``B`` alone is the plain transition between labels, which
-    a `SequenceLabeler` always has.
+    a `SequenceLabeler` always has; other ``B`` lines are features of steps, which it takes from
+    ``concordant.Sequence(template(rows), template.pairs(rows))``.
 
     Parameters
     ----------

@@ -58,6 +58,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "PairMatrix",
         "Pinball",
         "Rank",
+        "SequenceZeroOne",
         "Spearman",
         "Squared",
         "ZeroOne",

@@ -32,8 +32,10 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         self.transform(X[:1])
         return self
 
-    def transform(self, X: Any) -> list[list[list[str]]]:
-        """Feature strings of every token."""
+    def transform(self, X: Any) -> list[Any]:
+        """Feature strings of every token; with a template for pairs of neighbours as
+        `concordant.Sequence` objects, which have them as features of their steps."""
+        from concordant.estimators import Sequence
         from concordant.features import CrfppTemplate
 
         expand = CrfppTemplate(self.template_)
@@ -43,9 +45,12 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
                 raise DataFileError(
                     f"sequence {i + 1} has a token with fewer than {self.n_columns_} columns"
                 )
-            features = expand([row[: self.n_columns_] for row in rows])
+            own = [row[: self.n_columns_] for row in rows]
+            features: Any = expand(own)
             if self.template is None:
                 features = [f + _shape(row[0]) for f, row in zip(features, rows)]
+            if expand.has_pair_features:
+                features = Sequence(features, expand.pairs(own))
             found.append(features)
         return found
 

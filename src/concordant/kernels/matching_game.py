@@ -27,16 +27,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.kernels.assignment import (
-    back_solve,
-    best,
-    factor,
-    kernel,
-    lap_scratch,
-    potentials,
-    round_to_feasible,
-    write_parts,
-)
+from concordant.kernels.assignment import best, kernel, lap_scratch, potentials, write_parts
+from concordant.kernels.symmetric import back_solve, factor
+from concordant.kernels.transport import round_to_feasible
 
 NEWTON_STEPS = 40
 STEPS = 200
@@ -44,8 +37,7 @@ STEPS = 200
 PATIENCE = 20
 #: Strength of the first step, in units of the largest price: in general, and for a question with
 #: a term of its own whose last pair is remembered; and the smallest.
-COLD, WARM, SMALLEST = 0.1, 0.03, 1e-4
-TOLERANCE = 1e-10
+COLD, WARM, SMALLEST = 0.1, 0.01, 1e-4
 
 
 @kernel
@@ -299,13 +291,14 @@ def game_scratch(n, m):
 
 
 @kernel
-def play(game, warm, last_q, last_p, dual, room, q, p):
+def play(game, warm, last_q, last_p, accuracy, dual, room, q, p):
     """Equilibrium of one example; writes `q` and `p`, returns (upper, bonus, gap).
 
     `game` is (scores, prices, allowed, n, m, slack, kind, strength, own, centre), where the
     predictor has a term ``own/2 |P|**2``. `upper` bounds the question without strength, `bonus`
     is the least expected loss against `q`, own term included, and `gap` what the pair may be off
-    the equilibrium. With `warm` the search starts from `dual` and the pair (`last_q`, `last_p`).
+    the equilibrium, at most `accuracy` prices a row but for rounding. With `warm` the search starts
+    from `dual` and the pair (`last_q`, `last_p`).
     """
     scores, prices, _, n, m, slack, kind, strength, own, _ = game
     grids, duals, system, lap, answer = room
@@ -337,7 +330,7 @@ def play(game, warm, last_q, last_p, dual, room, q, p):
             q[:, :], p[:, :] = q2, p2
         else:
             stuck += 1
-        if least <= TOLERANCE * unit * max(n, 1) + 1e-14 * size or stuck > PATIENCE:
+        if least <= accuracy * unit * max(n, 1) + 1e-14 * size or stuck > PATIENCE:
             break
         if steps < NEWTON_STEPS:
             qk[:, :], pk[:, :] = q2, p2
@@ -355,7 +348,7 @@ def play(game, warm, last_q, last_p, dual, room, q, p):
 @kernel
 def play_rows(
     scores, prices, allowed, starts, n, m, slack, kind, first, last, strength, own, centre,
-    memory, last_q, last_p, q, p, upper, bonus, gap,
+    memory, last_q, last_p, accuracy, q, p, upper, bonus, gap,
 ):  # fmt: skip
     """`play` for examples first..last-1 of a batch.
 
@@ -382,8 +375,8 @@ def play_rows(
             centre[lo:hi].reshape(shape),
         )  # fmt: skip
         upper[e], bonus[e], gap[e] = play(
-            game, warm, before_q[lo:hi].reshape(shape), before_p[lo:hi].reshape(shape), dual, room,
-            q[lo:hi].reshape(shape), p[lo:hi].reshape(shape),
+            game, warm, before_q[lo:hi].reshape(shape), before_p[lo:hi].reshape(shape), accuracy,
+            dual, room, q[lo:hi].reshape(shape), p[lo:hi].reshape(shape),
         )  # fmt: skip
         if remembers and (strength[e] > 0.0 or not warm):
             last_q[lo:hi], last_p[lo:hi] = q[lo:hi], p[lo:hi]

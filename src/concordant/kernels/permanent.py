@@ -16,13 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.kernels.assignment import (
-    best,
-    kernel,
-    lap_scratch,
-    potentials,
-    round_to_feasible,
-)
+from concordant.kernels.assignment import best, kernel, lap_scratch, potentials
+from concordant.kernels.transport import round_to_feasible
 
 ROUNDS = 10_000
 HUGE = 1e150

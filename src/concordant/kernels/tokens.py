@@ -26,8 +26,39 @@ from concordant.kernels.chains import (
 )
 from concordant.kernels.vector import kernel
 
-#: A step of `gibbs_steps` that is refused at this rate is tried again at the next visit.
-SMALLEST_RATE = 0.05
+
+@kernel
+def longest_of(offsets, chosen):
+    """Tokens of the longest of these sentences."""
+    longest = 0
+    for i in chosen:
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    return longest
+
+
+@kernel
+def mark_pairs(indptr, indices, codes, marks):
+    """Set the bit of every pair of a feature and a label that occur together, ``(d, words)``."""
+    for t in range(codes.shape[0]):
+        if codes[t] >= 0:
+            word, bit = codes[t] >> 5, np.uint32(1) << np.uint32(codes[t] & 31)
+            for a in range(indptr[t], indptr[t + 1]):
+                marks[indices[a], word] |= bit
+
+
+@kernel
+def list_pairs(marks, begin, labels):
+    """The marked labels of feature f, from ``labels[begin[f]]`` on, where there is room for them;
+    `begin` is written."""
+    number = 0
+    for f in range(marks.shape[0]):
+        begin[f] = number
+        for label in range(32 * marks.shape[1]):
+            if marks[f, label >> 5] >> np.uint32(label & 31) & np.uint32(1):
+                if number < labels.shape[0]:
+                    labels[number] = label
+                number += 1
+    begin[marks.shape[0]] = number
 
 
 @kernel
@@ -161,8 +192,8 @@ def smooth_pass(
                 scores, length, plain, spread, top, table, flipped, work, small, norm, go, kept
             )
             sums[0] += share * partition
-            attained = _attained(scores, length, plain[0], table, work[0], kept)
-            sums[1] += share * (partition - attained)
+            score = attained(scores, length, plain[0], table, work[0], kept)
+            sums[1] += share * (partition - score)
             for t in range(length):
                 for j in range(k):
                     residual[t, j] += share * work[0, t, j]
@@ -202,7 +233,7 @@ def smooth_pass(
 
 
 @kernel
-def _attained(scores, length, transitions, table, mu, pairs):
+def attained(scores, length, transitions, table, mu, pairs):
     """``<scores, mu>`` of one sentence."""
     out = 0.0
     for t in range(length):
@@ -218,25 +249,38 @@ def _attained(scores, length, transitions, table, mu, pairs):
 
 
 @kernel
-def decode_sentences(
-    indptr, indices, values, begin, labels, weights, transitions, intercept, offsets, first, last,
-    best_labels, best_values,
-):  # fmt: skip
-    """The best labels of the sentences from `first` to `last`."""
-    k, longest = transitions.shape[0], 0
+def value_pass(given, first, last, codes, weight, log_weight, node_weight, costs, alpha):
+    """The weighted total of `smooth_pass` without smoothing, and without gradients."""
+    indptr, indices, values, begin, labels, weights, transitions, intercept, offsets = given
+    k, longest = transitions.shape[0], longest_of(offsets, range(first, last))
+    scores, work, small = np.empty((longest, k)), np.empty((2, longest, k)), np.empty((3, k))
+    norm, go = np.empty(longest), np.empty((longest, k, k))
+    table, flipped, tables = np.zeros((k, k)), np.zeros((k, k)), transitions.reshape(1, k, k)
+    spread, top = prepare_table(transitions, table, flipped)
+    answer, value = np.empty(longest, np.int64), np.empty(1)
+    ends, where = np.zeros(2, np.int64), np.zeros(1, np.int64)
+    out = 0.0
     for i in range(first, last):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    scores, best = np.empty((longest, k)), np.empty((longest, k))
-    tables, ends, where = transitions.reshape(1, k, k), np.zeros(2, np.int64), np.zeros(1, np.int64)
-    for i in range(first, last):
-        start, stop = offsets[i], offsets[i + 1]
+        start, stop, c = offsets[i], offsets[i + 1], weight[i]
+        length = stop - start
         sentence_scores(
             indptr, indices, values, begin, labels, weights, intercept, start, stop, scores
         )
-        ends[1] = stop - start
-        viterbi(
-            scores, tables, ends, where, 0, best, best_labels[start:stop], best_values[i : i + 1]
-        )
+        if alpha > 0.0:
+            if spread + node_range(scores, 0, length) < SAFE:
+                partition = forward(scores, 0, length, table, work[0], work[1], norm)
+                partition += top * (length - 1)
+            else:
+                partition = careful_backward(scores, 0, length, tables, 0, 0, small, small[2], go)
+            out += alpha * c * log_weight[i] * partition
+        if alpha < 1.0:
+            for t in range(length):
+                for j in range(k):
+                    scores[t, j] += node_weight[start + t] * costs[j, codes[start + t]]
+            ends[1] = length
+            viterbi(scores, tables, ends, where, 0, work[0], answer, value)
+            out += (1.0 - alpha) * c * value[0]
+    return out
 
 
 @kernel
@@ -274,223 +318,3 @@ def spread(step, weights, touched, amounts, number):
     """Add `step` times what `collect` found to the weights."""
     for at in range(number):
         weights[touched[at]] += step * amounts[at]
-
-
-@kernel
-def block_steps(
-    indptr, indices, values, begin, labels, weights, transitions, intercept, offsets, chosen,
-    places, atoms, atom_tables, atom_bonus, weight, mu, mu_tables, bonus, moved, touched,
-    amounts, steps,
-):  # fmt: skip
-    """One exact line search on the dual for each of these sentences, towards its atom.
-
-    An atom is a point of the sentence's polytope with (a lower bound of) its bonus; `mu`,
-    `mu_tables` and `bonus` are the present ones of all sentences. The way down is
-    ``d = atom - mu``; along it the dual gains ``step * gap - step**2 / 2 * |features' c d|**2``,
-    the bonus being concave. `weights` and `transitions` follow; there must be no intercepts, whose
-    dual is a constraint. `moved`, `touched` and `amounts` are scratch (see `collect`);
-    `steps` gets the gap of every sentence.
-    """
-    k = transitions.shape[0]
-    longest = 0
-    for i in range(chosen.shape[0]):
-        longest = max(longest, offsets[chosen[i] + 1] - offsets[chosen[i]])
-    scores, change = np.empty((longest, k)), np.empty((longest, k))
-    pair_change = np.empty((k, k))
-    for i in range(chosen.shape[0]):
-        example = chosen[i]
-        start, stop, c = offsets[example], offsets[example + 1], weight[example]
-        length = stop - start
-        sentence_scores(
-            indptr, indices, values, begin, labels, weights, intercept, start, stop, scores
-        )
-        gap, square = atom_bonus[i] - bonus[example], 0.0
-        for t in range(length):
-            for j in range(k):
-                change[t, j] = atoms[places[i] + t, j] - mu[start + t, j]
-                if change[t, j] != 0.0:
-                    gap += scores[t, j] * change[t, j]
-        number = collect(
-            indptr, indices, values, begin, labels, change, start, stop, moved, touched, amounts
-        )
-        for a in range(k):
-            for b in range(k):
-                pair_change[a, b] = atom_tables[i, a, b] - mu_tables[example, a, b]
-                if pair_change[a, b] != 0.0:  # a forbidden transition scores minus infinity
-                    gap += transitions[a, b] * pair_change[a, b]
-                square += pair_change[a, b] ** 2
-        for at in range(number):
-            square += amounts[at] ** 2
-        steps[i] = gap
-        step = 0.0
-        if gap > 0.0:
-            step = 1.0 if c * square <= gap else gap / (c * square)
-        spread(-step * c, weights, touched, amounts, number)
-        if step == 0.0:
-            continue
-        for t in range(length):
-            for j in range(k):
-                mu[start + t, j] += step * change[t, j]
-        for a in range(k):
-            for b in range(k):
-                if pair_change[a, b] != 0.0:
-                    transitions[a, b] -= step * c * pair_change[a, b]
-                mu_tables[example, a, b] += step * pair_change[a, b]
-        bonus[example] += step * (atom_bonus[i] - bonus[example])
-
-
-@kernel
-def online_steps(
-    indptr, indices, values, begin, labels, weights, transitions, intercept, offsets, order, codes,
-    weight, node_weight, costs, rule, fit_intercept, seen, total, total_transitions,
-    total_intercept, moved, touched, amounts,
-):  # fmt: skip
-    """A pass of the perceptron (rule 0) or of passive-aggressive updates (rule 1).
-
-    The totals keep ``sum_t t * update_t``, so that the average of the weights after every example
-    is the weights less the total over their number. Returns the number of examples seen.
-    """
-    k, longest = transitions.shape[0], 0
-    for i in range(offsets.shape[0] - 1):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    scores, change, best = np.empty((longest, k)), np.empty((longest, k)), np.empty((longest, k))
-    answer, value = np.empty(longest, np.int64), np.empty(1)
-    ends, where, shift = np.zeros(2, np.int64), np.zeros(1, np.int64), np.empty(k)
-    pair_change = np.empty((k, k))
-    for example in order:
-        if weight[example] == 0.0:
-            continue
-        start, stop = offsets[example], offsets[example + 1]
-        ends[1] = length = stop - start
-        sentence_scores(
-            indptr, indices, values, begin, labels, weights, intercept, start, stop, scores
-        )
-        worth = 0.0
-        for t in range(length):
-            truth = codes[start + t]
-            worth += scores[t, truth]
-            if t > 0:
-                worth += transitions[codes[start + t - 1], truth]
-            if rule == 1:
-                for j in range(k):
-                    scores[t, j] += node_weight[start + t] * costs[j, truth]
-        viterbi(scores, transitions.reshape(1, k, k), ends, where, 0, best, answer, value)
-        seen += 1
-        change[:length], pair_change[:], shift[:] = 0.0, 0.0, 0.0
-        for t in range(length):
-            truth = codes[start + t]
-            change[t, truth] += 1.0
-            change[t, answer[t]] -= 1.0
-            shift[truth] += 1.0
-            shift[answer[t]] -= 1.0
-            if t > 0:
-                pair_change[codes[start + t - 1], truth] += 1.0
-                pair_change[answer[t - 1], answer[t]] -= 1.0
-        number = collect(
-            indptr, indices, values, begin, labels, change, start, stop, moved, touched, amounts
-        )
-        step = 1.0
-        if rule == 1:
-            square = 0.0
-            for at in range(number):
-                square += amounts[at] ** 2
-            for a in range(k):
-                square += shift[a] ** 2 if fit_intercept else 0.0
-                for b in range(k):
-                    square += pair_change[a, b] ** 2
-            gap = value[0] - worth
-            step = min(weight[example], gap / square) if square > 0.0 else 0.0
-        spread(step * seen, total, touched, amounts, number)
-        spread(step, weights, touched, amounts, number)
-        for a in range(k):
-            if fit_intercept:
-                intercept[a] += step * shift[a]
-                total_intercept[a] += step * seen * shift[a]
-            for b in range(k):
-                if pair_change[a, b] != 0.0:
-                    transitions[a, b] += step * pair_change[a, b]
-                    total_transitions[a, b] += step * seen * pair_change[a, b]
-    return seen
-
-
-@kernel
-def gibbs_steps(
-    indptr, indices, values, begin, labels, weights, transitions, intercept, offsets, order, weight,
-    theta, theta_tables, mu, mu_tables, entropy, rates, moved, touched, amounts,
-):  # fmt: skip
-    """One exponentiated gradient step on the dual of the log route for each of these sentences.
-
-    A sentence's point `mu` is kept with the scores `theta` that have it as their marginals. The
-    dual's gradient there is ``scores - theta``, so the step is ``theta += rate (scores - theta)``:
-    with rate 1 the marginals of the present weights. It is taken if the dual gains,
-
-        entropy' - entropy + <scores, mu' - mu> - c/2 |features' (mu' - mu)|**2 >= 0,
-
-    and then the sentence's rate grows, else it is halved. There must be no intercepts.
-    """
-    k, longest = transitions.shape[0], 0
-    for i in range(offsets.shape[0] - 1):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    scores, fresh, change = np.empty((longest, k)), np.empty((longest, k)), np.empty((longest, k))
-    fresh_table, pair, kept = np.empty((k, k)), np.empty((k, k)), np.empty((2, k, k))
-    table, flipped = np.zeros((k, k)), np.zeros((k, k))
-    work, small = np.empty((2, longest, k)), np.empty((3, k))
-    norm, go = np.empty(longest), np.empty((longest, k, k))
-    for example in order:
-        start, stop, c = offsets[example], offsets[example + 1], weight[example]
-        length, rate = stop - start, rates[example]
-        if c == 0.0:
-            continue
-        sentence_scores(
-            indptr, indices, values, begin, labels, weights, intercept, start, stop, scores
-        )
-        for t in range(length):
-            for j in range(k):
-                old = theta[start + t, j]
-                fresh[t, j] = old + rate * (scores[t, j] - old)
-        for a in range(k):
-            for b in range(k):
-                old = theta_tables[example, a, b]
-                apart = transitions[a, b] - old  # a forbidden one scores minus infinity in both
-                fresh_table[a, b] = old + rate * apart if np.isfinite(old) else old
-        spread_, top = prepare_table(fresh_table, table, flipped)
-        kept[:] = 0.0
-        partition = chain_marginals(
-            fresh, length, fresh_table.reshape(1, k, k), spread_, top, table, flipped, work, small,
-            norm, go, kept,
-        )  # fmt: skip
-        new_entropy = partition - _attained(fresh, length, fresh_table, table, work[0], kept)
-        gain, square = new_entropy - entropy[example], 0.0
-        for t in range(length):
-            for j in range(k):
-                change[t, j] = work[0, t, j] - mu[start + t, j]
-                gain += scores[t, j] * change[t, j]
-        number = collect(
-            indptr, indices, values, begin, labels, change, start, stop, moved, touched, amounts
-        )
-        for at in range(number):
-            square += amounts[at] ** 2
-        for a in range(k):
-            for b in range(k):
-                pair[a, b] = kept[0, a, b] * table[a, b] + kept[1, a, b]
-                by = pair[a, b] - mu_tables[example, a, b]
-                square += by * by
-                if by != 0.0:
-                    gain += transitions[a, b] * by
-        if gain - 0.5 * c * square < 0.0:
-            rates[example] = max(0.5 * rate, SMALLEST_RATE)
-            continue
-        rates[example] = min(1.0, 1.5 * rate)
-        entropy[example] = new_entropy
-        spread(-c, weights, touched, amounts, number)
-        for t in range(length):
-            for j in range(k):
-                mu[start + t, j] = work[0, t, j]
-                theta[start + t, j] = fresh[t, j]
-        for a in range(k):
-            for b in range(k):
-                by = pair[a, b] - mu_tables[example, a, b]
-                if by != 0.0:
-                    transitions[a, b] -= c * by
-                mu_tables[example, a, b] = pair[a, b]
-                theta_tables[example, a, b] = fresh_table[a, b]

@@ -41,7 +41,7 @@ class Bag:
     ):
         self.features = _table(features, "features")
         m = self.features.shape[0]
-        self.boxes = None if boxes is None else check_boxes(boxes)
+        self.boxes = None if boxes is None else check_boxes(boxes, area=True)
         if self.boxes is not None and len(self.boxes) != m:
             raise ValueError(f"a bag of {m} choices has {len(self.boxes)} boxes")
         self.costs = None if costs is None else check_costs(costs, "costs")

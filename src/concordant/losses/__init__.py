@@ -5,8 +5,22 @@ from concordant.losses.base import LabelLoss
 from concordant.losses.boxes import LabelOnly, Overlap, PairLoss, PairMatrix, find_pair_loss, iou
 from concordant.losses.histograms import ChiSquared, Hellinger, KullbackLeibler
 from concordant.losses.induced import Diffusion, KernelInduced
-from concordant.losses.labels import Absolute, Abstain, Among, CostMatrix, Squared, ZeroOne
-from concordant.losses.names import LOSSES, OUTPUT_LOSSES, find_loss, find_output_loss
+from concordant.losses.labels import (
+    Absolute,
+    Abstain,
+    Among,
+    CostMatrix,
+    SequenceZeroOne,
+    Squared,
+    ZeroOne,
+)
+from concordant.losses.names import (
+    LOSSES,
+    OUTPUT_LOSSES,
+    find_loss,
+    find_node_loss,
+    find_output_loss,
+)
 from concordant.losses.outputs import FunctionLoss, OutputLoss
 from concordant.losses.rankings import Kendall, Rank, Spearman
 from concordant.losses.reals import (
@@ -58,11 +72,13 @@ __all__ = [
     "PairMatrix",
     "Pinball",
     "Rank",
+    "SequenceZeroOne",
     "Spearman",
     "Squared",
     "ZeroOne",
     "find_loss",
     "find_matching",
+    "find_node_loss",
     "find_output_loss",
     "find_pair_loss",
     "iou",

@@ -149,35 +149,52 @@ def find_pair_loss(loss: Any) -> PairLoss:
 def iou(a: Any, b: Any) -> np.ndarray:
     """Intersection over union of every box of `a` with every box of `b`, ``(n_a, n_b)``.
 
-    Boxes are rows ``x1, y1, x2, y2`` with ``x1 < x2`` and ``y1 < y2``.
+    Boxes are rows ``x1, y1, x2, y2`` with ``x1 <= x2`` and ``y1 <= y2``. Two boxes without area
+    overlap fully if they are the same, else not at all.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> boxes = [[0, 0, 2, 2], [1, 0, 3, 2], [5, 5, 6, 6]]
+    >>> cc.features.iou([[0, 0, 2, 2]], boxes).round(3)  # also cc.losses.iou
+    array([[1.   , 0.333, 0.   ]])
     """
     a, b = check_boxes(a, "a"), check_boxes(b, "b")
     low = np.maximum(a[:, None, :2], b[None, :, :2])
     high = np.minimum(a[:, None, 2:], b[None, :, 2:])
     shared = np.maximum(high - low, 0.0).prod(axis=2)
-    return shared / (_area(a)[:, None] + _area(b)[None] - shared)
+    union = areas(a)[:, None] + areas(b) - shared
+    same = (a[:, None] == b).all(axis=2)
+    return np.where(union > 0.0, shared / np.where(union > 0.0, union, 1.0), same)
 
 
-def _area(boxes: np.ndarray) -> np.ndarray:
+def areas(boxes: np.ndarray) -> np.ndarray:
+    """The area of each box."""
     return (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
 
 
-def check_boxes(boxes: Any, name: str = "boxes") -> np.ndarray:
-    """Finite boxes of positive area, ``(m, 4)``, or an error that names the first bad one."""
+def check_boxes(boxes: Any, name: str = "boxes", area: bool = False) -> np.ndarray:
+    """Finite boxes, ``(m, 4)``, or an error that names the first bad one; with `area` they must
+    have some."""
     try:
         boxes = np.array(boxes, dtype=float)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must hold numbers: {error}") from error
+    boxes = boxes.reshape(0, 4) if boxes.shape == (0,) else boxes
     if boxes.ndim != 2 or boxes.shape[1] != 4:
         raise ValueError(f"{name} must have shape (m, 4): x1, y1, x2, y2; got {boxes.shape}")
-    if not np.isfinite(boxes).all():
-        row = int((~np.isfinite(boxes).all(axis=1)).argmax())
+    bad = ~np.isfinite(boxes).all(axis=1)
+    if bad.any():
+        row = int(bad.argmax())
         raise ValueError(f"box {row} of {name} is not finite: {boxes[row].tolist()}")
-    flat = (boxes[:, 2] <= boxes[:, 0]) | (boxes[:, 3] <= boxes[:, 1])
-    if flat.any():
-        row = int(flat.argmax())
+    bad = (boxes[:, 2:] < boxes[:, :2]).any(axis=1)
+    if area:
+        bad |= (boxes[:, 2:] <= boxes[:, :2]).any(axis=1)
+    if bad.any():
+        row = int(bad.argmax())
+        wrong, sign = ("has no area", "<") if area else ("is inside out", "<=")
         raise ValueError(
-            f"box {row} of {name} has no area: x1, y1, x2, y2 = {boxes[row].tolist()} needs "
-            "x1 < x2 and y1 < y2"
+            f"box {row} of {name} {wrong}: x1, y1, x2, y2 = {boxes[row].tolist()} needs "
+            f"x1 {sign} x2 and y1 {sign} y2"
         )
     return boxes

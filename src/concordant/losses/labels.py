@@ -26,6 +26,23 @@ class ZeroOne(LabelLoss):
         return 1.0 - np.eye(n_classes)
 
 
+class SequenceZeroOne(ZeroOne):
+    """One for a sequence or graph with any wrong label, by name ``"sequence_zero_one"``.
+
+    `SequenceLabeler` and `GraphLabeler` take it with the log route, which then answers with the
+    most probable labelling instead of each node's most probable label. (The other routes train
+    for losses summed over nodes, as ``"zero_one"`` is there.)
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> X, y = [[["a"], ["b"]], [["b"], ["b"]]], [["x", "y"], ["y", "x"]]
+    >>> model = cc.SequenceLabeler(loss="sequence_zero_one", surrogate="log").fit(X, y)
+    >>> model.score(X, y)  # the share of sequences without a mistake
+    1.0
+    """
+
+
 def _rank_distance(n_classes: int) -> np.ndarray:
     ranks = np.arange(n_classes, dtype=float)
     return np.abs(ranks[:, None] - ranks)

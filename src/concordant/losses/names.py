@@ -8,7 +8,7 @@ import numpy as np
 
 from concordant.losses.base import LabelLoss
 from concordant.losses.histograms import ChiSquared, Hellinger, KullbackLeibler
-from concordant.losses.labels import Absolute, Squared, ZeroOne
+from concordant.losses.labels import Absolute, SequenceZeroOne, Squared, ZeroOne
 from concordant.losses.outputs import FunctionLoss, OfLabels, OutputLoss
 from concordant.losses.rankings import Kendall, Rank, Spearman
 from concordant.losses.reals import (
@@ -56,6 +56,20 @@ OUTPUT_LOSSES: dict[str, type[OutputLoss]] = {
     "rank": Rank,
     "spearman": Spearman,
 }
+
+
+#: Names that mean something on sequences and graphs only.
+NODE_LOSSES: dict[str, type[LabelLoss]] = {
+    "hamming": ZeroOne,
+    "sequence_zero_one": SequenceZeroOne,
+}
+
+
+def find_node_loss(loss: Any) -> LabelLoss:
+    """The loss on labels of nodes of this name, or the object itself."""
+    if isinstance(loss, str) and loss in NODE_LOSSES:
+        return NODE_LOSSES[loss]()
+    return find_loss(loss)
 
 
 def find_loss(loss: Any) -> LabelLoss:

@@ -48,20 +48,36 @@ def plus_log(t):
     """The y > 0 with ``y + log y = t``."""
     if t < -40.0:
         return np.exp(t)
-    y = t - np.log(t) if t > 2.0 else np.exp(min(t, 1.0)) / (1.0 + np.exp(min(t, 1.0)) * 0.6)
-    return plus_log_near(t, y)
+    return polish(t, rough_plus_log(t))
+
+
+@kernel
+def rough_plus_log(t):
+    if t > 2.0:
+        return t - np.log(t)
+    power = np.exp(min(t, 1.0))
+    return power / (1.0 + 0.6 * power)
 
 
 @kernel
 def plus_log_near(t, y):
-    """The same by Newton's method from a y > 0, if a step from there stays positive."""
-    if 1.0 + t <= np.log(y):
-        y = np.exp(min(t, 1.0))
+    """The same from a y > 0 that may be near."""
+    if abs(t - y - np.log(y)) > 0.5 * (1.0 + y):
+        return plus_log(t)
+    return polish(t, y)
+
+
+@kernel
+def polish(t, y):
+    """An iteration of the fourth order (Fritsch, Shafer and Crowley 1973), one logarithm a step."""
     for _ in range(20):
-        new = y * (1.0 + t - np.log(y)) / (1.0 + y)
-        if abs(new - y) <= 1e-15 * new:
-            return new
-        y = new
+        left = t - y - np.log(y)
+        one = 1.0 + y
+        q = 2.0 * one * (one + left * (2.0 / 3.0))
+        change = left / one * (q - left) / (q - 2.0 * left)
+        y += change * y
+        if abs(change) <= 1e-4:  # the error was that, and is its fourth power
+            break
     return y
 
 
@@ -74,10 +90,12 @@ def prox_entropy(r, rate, out):
     k = r.shape[0]
     nu = softmax(r, out) - rate
     shift = np.log(rate)
-    for _ in range(60):
+    for step_number in range(60):
         total, slope = 0.0, 0.0
         for j in range(k):
-            y = plus_log(r[j] - nu + shift)
+            t = r[j] - nu + shift
+            near = step_number > 0 and out[j] > 1e-3
+            y = plus_log_near(t, rate * out[j]) if near else plus_log(t)
             out[j] = y / rate
             total += out[j]
             slope += out[j] / (1.0 + y)

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, RepeatedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from concordant import estimators
 from concordant.estimators.structured import check_examples, object_array
 from concordant.losses import CostMatrix, find_loss
 from concordant.report.candidates import BayesAction, Candidate, ConstantAction
@@ -56,7 +57,8 @@ class SequenceProblem(Problem):
         assert y is not None
         lengths = []
         for i, (x, labels) in enumerate(zip(X, y)):
-            n = x.shape[0] if hasattr(x, "shape") else len(x)
+            nodes = _nodes(x)
+            n = nodes.shape[0] if hasattr(nodes, "shape") else len(nodes)
             if n != len(labels) or n == 0:
                 raise ValueError(f"sequence {i} has {n} positions and {len(labels)} labels")
             lengths.append(n)
@@ -137,6 +139,11 @@ class SequenceProblem(Problem):
         return [Token(*row) for row in zip(self.words[i], truth, answer, cost[span].tolist())]
 
 
+def _nodes(sequence: Any) -> Any:
+    """Features of the tokens, without those of steps."""
+    return sequence.nodes if isinstance(sequence, estimators.Sequence) else sequence
+
+
 class PerToken(BaseEstimator):
     """A model of single positions, blind to their neighbours: what sequences have to beat."""
 
@@ -159,6 +166,7 @@ class PerToken(BaseEstimator):
         return object_array(np.split(self.estimator.predict_proba(x), np.cumsum(lengths)[:-1]))
 
     def _matrix(self, X: Any, grow: bool = False) -> tuple[Any, list[int]]:
+        X = [_nodes(x) for x in X]
         if hasattr(X[0], "shape"):
             lengths = [x.shape[0] for x in X]
             return (sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.vstack(X)), lengths

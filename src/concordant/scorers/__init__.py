@@ -4,7 +4,7 @@ from concordant.scorers.base import Scorer
 from concordant.scorers.kernel import KernelScorer
 from concordant.scorers.linear import LinearScorer
 from concordant.scorers.pairs import PairScorer
-from concordant.scorers.pairwise import PairwiseScorer
+from concordant.scorers.pairwise import PairwiseScorer, Pattern
 from concordant.scorers.thresholds import ThresholdScorer
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "LinearScorer",
     "PairScorer",
     "PairwiseScorer",
+    "Pattern",
     "Scorer",
     "ThresholdScorer",
 ]

@@ -7,6 +7,7 @@ Weights are one float array of any shape. `scores` is the map, `pullback` its tr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,10 @@ class Scorer(ABC):
         `square_norms`."""
         return max(float(norms.mean()), 1.0)
 
+    def free_norms(self) -> np.ndarray:
+        """The same as `square_norms` for the intercepts, which are not in those."""
+        return np.ones(self.n_examples)
+
     @abstractmethod
     def take(self, rows: slice | np.ndarray) -> Scorer:
         """The scorer of some of the examples; indices may repeat."""
@@ -54,8 +59,12 @@ class Scorer(ABC):
         """Weights for `restrict`, as near as it has them."""
         return weights
 
+    def plain(self, weights: np.ndarray) -> np.ndarray:
+        """Weights of the same function that refer to nothing but features and coefficients."""
+        return weights
+
     def widen(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Weights of `restrict` that give the same function here."""
+        """`plain` weights of `restrict` as weights here, of the same function."""
         return weights
 
     #: Weights live in a Euclidean space whose inner product is the penalty's.
@@ -68,6 +77,10 @@ class Scorer(ABC):
     def free(self, weights: np.ndarray) -> np.ndarray:
         """A view of the entries that it does not see: intercepts."""
         return weights[:0]
+
+    def free_step(self, residual: np.ndarray) -> np.ndarray:
+        """Where `free` weights go that follow a residual's total over the examples."""
+        return residual
 
     def image(self, weights: np.ndarray) -> np.ndarray:
         """The weights as a linear form under the penalty's inner product: themselves, or for
@@ -84,8 +97,10 @@ class Scorer(ABC):
         """The penalty of these weights; their `scores` help where they are known."""
         return penalty.value(self.penalised(weights))
 
-    def conjugate_value(self, penalty: Penalty, dual: np.ndarray) -> float:
-        """The penalty's conjugate at a dual weight vector."""
+    def conjugate_value(
+        self, penalty: Penalty, dual: np.ndarray, scores: np.ndarray | None = None
+    ) -> float:
+        """The penalty's conjugate at a dual weight vector, whose `scores` may help."""
         return penalty.conjugate(self.penalised(dual))
 
     def pieces(self) -> list[slice]:
@@ -99,3 +114,15 @@ class Scorer(ABC):
         tuple (square norms, target, weight, loss weight, l2, l1, pull). Returns whether it ran.
         """
         return False
+
+    #: Whether there is a `regression`.
+    regresses: bool = False
+
+    def regression(self, rho: float) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """The map from y to the minimiser of ``|W|**2 / 2 + rho/2 |scores(W) - y|**2`` and its
+        scores, after a factorisation."""
+        raise NotImplementedError
+
+    def cached_scores(self, state: Any) -> np.ndarray | None:
+        """Scores at the weights of a dual state if its passes keep them, else None."""
+        return None

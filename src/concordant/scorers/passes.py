@@ -18,6 +18,7 @@ from __future__ import annotations
 from concordant.oracles.blocks import kernel
 
 LONGEST_REST = 5  # as a power of two
+ROUNDING = 1e-14  # a change of mu that is none
 
 
 @kernel
@@ -33,10 +34,11 @@ def settle(i, weight, mu, new, change, rest, quiet):
     """Store the new mu; `change` becomes the residual ``-weight * (new - old)``."""
     moved = False
     for j in range(new.shape[0]):
-        change[j] = weight * (mu[i, j] - new[j])
-        if change[j] != 0.0:
+        change[j] = 0.0
+        if abs(new[j] - mu[i, j]) > ROUNDING:
+            change[j] = weight * (mu[i, j] - new[j])
+            mu[i, j] = new[j]
             moved = True
-        mu[i, j] = new[j]
     if moved:
         quiet[i] = 0
     else:
@@ -125,44 +127,57 @@ def sparse_pass(
 
 @kernel
 def kernel_pass(
-    gram, order, block, params, costs, work, norms, target, weight, loss_weight, pull,
-    mu, beta, scores, intercept, rest, quiet,
+    gram, mean, level, order, block, params, costs, work, norms, target, weight, loss_weight, pull,
+    mu, beta, scores, intercept, total, base, rest, quiet,
 ):  # fmt: skip
-    """As above with scores in place of weights: a change of mu adds a column of the kernel."""
-    k = scores.shape[1]
+    """As above with scores in place of weights: a change of mu adds a row of the kernel.
+
+    `scores` have one row a class and are products with `gram` as it stands; `total` and `base`
+    correct them for the mean (see `KernelScorer`). Few classes change in a step, so a row of the
+    kernel is added to few of them, each contiguous.
+    """
+    k = scores.shape[0]
     f, new, change, scratch = work[:k], work[k : 2 * k], work[2 * k : 3 * k], work[3 * k :]
     for i in order:
         if may_rest(i, rest):
             continue
-        for j in range(k):
-            f[j] = scores[i, j] + intercept[j]
         strength = weight[i] * (norms[i] + pull)
         if strength <= 0.0:
             continue
+        for j in range(k):
+            f[j] = scores[j, i] - mean[i] * total[j] + (base[j] + intercept[j])
         block(f, target[i], loss_weight[i], params, costs, strength, mu[i], scratch, new)
         if settle(i, weight[i], mu, new, change, rest, quiet):
-            add_column(gram[i], change, scores)
             for j in range(k):
-                beta[i, j] += change[j]
-            if pull > 0.0:
-                for j in range(k):
-                    intercept[j] += pull * change[j]
+                if change[j] != 0.0:
+                    add_multiple(change[j], gram[i], 0, gram.shape[1], scores[j])
+                    beta[i, j] += change[j]
+                    total[j] += change[j]
+                    base[j] += (level - mean[i]) * change[j]
+                    if pull > 0.0:
+                        intercept[j] += pull * change[j]
 
 
 @kernel
-def add_column(column, change, scores):
-    """``scores += column (outer) change``, class by class if only a few changed."""
-    n, k = scores.shape
-    moved = 0
-    for j in range(k):
-        moved += change[j] != 0.0
-    if 3 * moved > k:
-        for r in range(n):
-            g = column[r]
-            for j in range(k):
-                scores[r, j] += g * change[j]
-        return
-    for j in range(k):
-        if change[j] != 0.0:
-            for r in range(n):
-                scores[r, j] += column[r] * change[j]
+def add_multiple(factor, x, start, stop, out):
+    """``out += factor * x`` from `start` to `stop`."""
+    for r in range(start, stop):
+        out[r] += factor * x[r]
+
+
+@kernel
+def add_rows(gram, beta, active, start, stop, out):
+    """Columns `start` to `stop` of ``beta' gram``, of which only the rows `active` are not zero."""
+    for i in active:
+        for j in range(beta.shape[1]):
+            if beta[i, j] != 0.0:
+                add_multiple(beta[i, j], gram[i], start, stop, out[j])
+
+
+@kernel
+def copy_block(gram, rows, start, stop, out):
+    """Rows `start` to `stop` of the matrix between the examples `rows`."""
+    for a in range(start, stop):
+        source = gram[rows[a]]
+        for b in range(rows.shape[0]):
+            out[a, b] = source[rows[b]]

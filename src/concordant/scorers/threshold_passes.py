@@ -13,17 +13,25 @@ which the route's own block answers once the price alpha of the first square is 
 
 from __future__ import annotations
 
+import numpy as np
+
 from concordant.oracles.blocks import kernel
 from concordant.oracles.simplex import dot
 from concordant.scorers.passes import may_rest, settle, soft
+
+#: Share of the first error at which the search for the price ends.
+EXACT = 1e-7
+#: Largest slope at which a search begins.
+STEEPEST = 100.0
 
 
 @kernel
 def step(
     s, square, i, block, params, costs, work, target, weight, loss_weight, ranks, grip, spread,
-    offsets, moved, mu, rest, quiet,
+    offsets, moved, mu, rest, quiet, slope,
 ):  # fmt: skip
-    """Example i's exact step; returns the change of what multiplies its features."""
+    """Example i's exact step; returns the change of what multiplies its features, and the slope
+    with which the search for the price was over, where the next one begins (1 at first)."""
     k = ranks.shape[0]
     f, shifted, new, change = work[:k], work[k : 2 * k], work[2 * k : 3 * k], work[3 * k : 4 * k]
     scratch = work[4 * k :]
@@ -31,45 +39,40 @@ def step(
         f[j] = s * ranks[j] + offsets[j]
     strength, held = weight[i] * square, weight[i] * grip
     if held <= 0.0:
-        return 0.0
+        return 0.0, slope
     old = dot(ranks, mu[i])
     block(f, target[i], loss_weight[i], params, costs, held, mu[i], scratch, new)
-    alpha, wrong = 0.0, -strength * (dot(ranks, new) - old)
-    if strength > 0.0 and abs(wrong) > 1e-14:
+    wrong = -strength * (dot(ranks, new) - old)
+    if abs(wrong) > 1e-14:
         # The root lies between 0 and -wrong, because the slope is at least 1.
-        a, at_a, b = 0.0, wrong, -wrong
-        at_b = 0.0
+        a, b, last, at_last, alpha = 0.0, -wrong, 0.0, wrong, -wrong / slope
         for trial in range(60):
-            if trial == 0:
-                alpha = b
-            elif trial % 3 == 2:
-                alpha = 0.5 * (a + b)
-            else:
-                alpha = a - at_a * (b - a) / (at_b - at_a)
             for j in range(k):
                 shifted[j] = f[j] - alpha * ranks[j]
             block(shifted, target[i], loss_weight[i], params, costs, held, mu[i], scratch, new)
             here = alpha - strength * (dot(ranks, new) - old)
-            if abs(here) <= 1e-7 * abs(wrong):
+            if abs(here) <= EXACT * abs(wrong):
                 break
-            same_side = (here > 0.0) == (at_a > 0.0)
-            if trial == 0:
-                if same_side:  # by rounding: the end is the root
-                    break
-                at_b = here
-            elif same_side:
-                a, at_a = alpha, here
+            if (here > 0.0) == (wrong > 0.0):
+                a = alpha
             else:
-                b, at_b = alpha, here
+                b = alpha
             if abs(b - a) <= 1e-14 * abs(alpha):
                 break
+            middle, guess = 0.5 * (a + b), a
+            if trial % 4 < 3 and here != at_last:
+                guess = alpha - here * (alpha - last) / (here - at_last)
+                guess = min(max(guess, min(a, b)), max(a, b))
+            last, at_last = alpha, here
+            alpha = middle if guess == a else guess
+        slope = min(-wrong / alpha, STEEPEST) if wrong * alpha < 0.0 else 1.0
     if not settle(i, weight[i], mu, new, change, rest, quiet):
-        return 0.0
+        return 0.0, slope
     for j in range(k):
         moved[j] += change[j]
         for l in range(k):
             offsets[j] += spread[j, l] * change[l]
-    return dot(ranks, change)
+    return dot(ranks, change), slope
 
 
 @kernel
@@ -77,15 +80,16 @@ def dense_pass(
     x, l2, l1, v, order, block, params, costs, work, squares, target, weight, loss_weight, ranks,
     grip, spread, offsets, moved, mu, rest, quiet,
 ):  # fmt: skip
+    slope = 1.0
     for i in order:
         if may_rest(i, rest):
             continue
         s = 0.0
         for a in range(x.shape[1]):
             s += x[i, a] * soft(v[a], l1, l2)
-        change = step(
+        change, slope = step(
             s, squares[i] / l2, i, block, params, costs, work, target, weight, loss_weight, ranks,
-            grip, spread, offsets, moved, mu, rest, quiet,
+            grip, spread, offsets, moved, mu, rest, quiet, slope,
         )  # fmt: skip
         if change != 0.0:
             for a in range(x.shape[1]):
@@ -97,19 +101,24 @@ def sparse_pass(
     indptr, indices, data, l2, l1, v, order, block, params, costs, work, squares, target, weight,
     loss_weight, ranks, grip, spread, offsets, moved, mu, rest, quiet,
 ):  # fmt: skip
+    slope = 1.0
     for i in order:
         if may_rest(i, rest):
             continue
         s = 0.0
         for at in range(indptr[i], indptr[i + 1]):
             s += data[at] * soft(v[indices[at]], l1, l2)
-        change = step(
+        change, slope = step(
             s, squares[i] / l2, i, block, params, costs, work, target, weight, loss_weight, ranks,
-            grip, spread, offsets, moved, mu, rest, quiet,
+            grip, spread, offsets, moved, mu, rest, quiet, slope,
         )  # fmt: skip
         if change != 0.0:
             for at in range(indptr[i], indptr[i + 1]):
                 v[indices[at]] += change * data[at]
+
+
+#: Changes that are added to all scores at a time: one stream of memory is slower than several.
+LINES = 4
 
 
 @kernel
@@ -117,15 +126,33 @@ def kernel_pass(
     gram, beta, scores, order, block, params, costs, work, squares, target, weight, loss_weight,
     ranks, grip, spread, offsets, moved, mu, rest, quiet,
 ):  # fmt: skip
+    waiting, amount, held = np.zeros(LINES, np.int64), np.zeros(LINES), 0
+    slope = 1.0
     for i in order:
         if may_rest(i, rest):
             continue
-        change = step(
-            scores[i], squares[i], i, block, params, costs, work, target, weight, loss_weight,
-            ranks, grip, spread, offsets, moved, mu, rest, quiet,
+        s = scores[i]
+        for a in range(held):
+            s += amount[a] * gram[waiting[a], i]
+        change, slope = step(
+            s, squares[i], i, block, params, costs, work, target, weight, loss_weight,
+            ranks, grip, spread, offsets, moved, mu, rest, quiet, slope,
         )  # fmt: skip
         if change != 0.0:
-            column = gram[i]
-            for r in range(scores.shape[0]):
-                scores[r] += change * column[r]
             beta[i] += change
+            waiting[held], amount[held] = i, change
+            held += 1
+            if held == LINES:
+                add_lines(gram, waiting, amount, scores)
+                held = 0
+    amount[held:] = 0.0
+    add_lines(gram, waiting, amount, scores)
+
+
+@kernel
+def add_lines(gram, waiting, amount, scores):
+    """``scores += gram[waiting].T @ amount``."""
+    a, b, c, d = gram[waiting[0]], gram[waiting[1]], gram[waiting[2]], gram[waiting[3]]
+    x, y, z, w = amount[0], amount[1], amount[2], amount[3]
+    for r in range(scores.shape[0]):
+        scores[r] += (x * a[r] + y * b[r]) + (z * c[r] + w * d[r])

@@ -6,6 +6,7 @@ is given and stops when told to.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -41,6 +42,42 @@ class Result:
 
 
 @dataclass
+class Validation:
+    """Ends a run once a loss on other data no longer falls, and keeps the weights of the least.
+
+    Parameters
+    ----------
+    loss : callable
+        From weights to their loss.
+    patience : int
+        Passes without a smaller one after which to stop.
+    """
+
+    loss: Callable[[np.ndarray], float]
+    patience: int
+    least: float = np.inf
+    weights: np.ndarray | None = None
+    waited: int = 0
+
+    def anew(self) -> Validation:
+        """For another run."""
+        return Validation(self.loss, self.patience)
+
+    def look(self, weights: np.ndarray, passes: int) -> float:
+        """The loss of these weights, after some more passes."""
+        loss = self.loss(weights)
+        self.waited += passes
+        if loss < self.least or self.weights is None:
+            self.least, self.weights, self.waited = loss, weights.copy(), 0
+        return loss
+
+    @property
+    def over(self) -> bool:
+        """Whether to stop."""
+        return self.waited >= self.patience
+
+
+@dataclass
 class Run:
     """Keeps the best weights and the best bounds, and decides when to stop.
 
@@ -61,6 +98,7 @@ class Run:
         default_factory=lambda: {"objective": [], "gap": [], "seconds": []}
     )
     started: float = field(default_factory=time.perf_counter)
+    validation: Validation | None = None
 
     @property
     def gap(self) -> float:
@@ -73,18 +111,25 @@ class Run:
         An objective below `floor` counts as that much: where the optimum is 0, rounding alone
         would leave a relative gap for ever.
         """
-        return self.tol * max(abs(self.primal), self.floor)
+        return self.target_at(self.primal)
 
-    def nested(self, tol: float) -> Run:
-        """A run on part of the problem: its passes show on the line of this one, whose bounds
-        they leave alone."""
+    def target_at(self, primal: float) -> float:
+        """The same if this were the objective reached."""
+        return self.tol * max(abs(primal), self.floor)
+
+    def nested(self, tol: float, share: float) -> Run:
+        """A run on part of the problem, where a pass costs this `share` of one on the whole.
+
+        Its passes show on the line of this one, whose bounds they leave alone.
+        """
 
         def report(n_iter: int, objective: float, gap: float, seconds: float) -> None:
             if self.report is not None:
                 since = time.perf_counter() - self.started
-                self.report(self.n_iter + n_iter, self.primal, self.gap, since)
+                self.report(self.n_iter + math.ceil(share * n_iter), self.primal, self.gap, since)
 
-        return Run(tol, self.max_iter - self.n_iter, report, self.floor)
+        left = max(int((self.max_iter - self.n_iter) / share), 1)
+        return Run(tol, left, report, self.floor)
 
     def settle(self, objective: Any) -> None:
         """Replace an upper bound on the objective at the best weights by its value."""
@@ -122,8 +167,14 @@ class Run:
             self.history[key].append(float(value))
         if self.report is not None:
             self.report(self.n_iter, self.primal, self.gap, seconds)
+        if self.validation is not None:
+            losses = self.history.setdefault("validation_loss", [])
+            losses.append(self.validation.look(weights, passes))
         if self.gap <= self.target:
             self.reason = "tol"
+            return True
+        if self.validation is not None and self.validation.over:
+            self.reason = "validation"
             return True
         return self.n_iter >= self.max_iter
 
@@ -137,9 +188,15 @@ def minimise(
     max_iter: int = 1000,
     random_state: int | None = 0,
     report: Callable[[int, float, float, float], None] | None = None,
+    validation: Validation | None = None,
 ) -> Result:
-    """Minimise `objective` and certify the answer; an interrupt keeps the best so far."""
+    """Minimise `objective` and certify the answer; an interrupt keeps the best so far.
+
+    With a `validation` the answer is the weights with the least loss there, not those with the
+    least objective; its certificate is theirs.
+    """
     run = Run(tol, max_iter, report, floor=1e-9 * objective.size)
+    run.validation = None if validation is None else validation.anew()
     try:
         if start is None or not _settled(solver, objective, start, run):
             solver.run(objective, start, run, np.random.default_rng(random_state))
@@ -149,6 +206,9 @@ def minimise(
         run.reason = "interrupted"
     run.certify(objective)
     assert run.weights is not None
+    if run.validation is not None and run.validation.weights is not None:
+        run.weights, run.mu = run.validation.weights, None
+        run.primal = objective.primal(run.weights)
     return Result(run.weights, run.primal, run.gap, run.n_iter, run.reason, run.history, run.mu)
 
 

@@ -16,7 +16,7 @@ from concordant.solvers.base import Run
 
 STALLED = "no further descent"
 #: With intercepts a certificate costs about as much as a step, so one is asked for after this
-#: many steps, and then each time their number has grown by a fifth.
+#: many steps, then each time their number has doubled, and where it can be hoped for.
 FIRST_LOOK = 8
 #: So many examples a weight make a sum of kinks nearly smooth.
 MANY = 100
@@ -24,6 +24,8 @@ MANY = 100
 ENTROPIC = 0.07
 #: Weights up to which more pairs there cost nothing beside the marginals, and save steps.
 SMALL = 20_000
+#: Gap, in units of the one asked for, above which an objective that is dear is not evaluated.
+NEAR = 10.0
 #: Near the end of such a stage its objective proper is evaluated once in so many steps.
 VALUE_EVERY = 8
 
@@ -84,7 +86,10 @@ class Lbfgs:
                 return
             centre, dual = objective.dual_at(objective.scores(weights), strength, centre)
             run.mu = centre
-            if run.record(weights.at, objective.primal(weights.at), dual):
+            primal = np.inf  # the stage has left a bound, which will do until the end is near
+            if objective.quick_primal or run.primal - dual <= NEAR * run.target:
+                primal = objective.primal(weights.at)
+            if run.record(weights.at, primal, dual):
                 return
             if objective.entropic:  # there is no centre: the strength has to fall
                 strength, floor = strength / 3.0, 0.0
@@ -109,9 +114,10 @@ class Lbfgs:
         gradient = objective.gradient(weights, pull)
         pairs: list[tuple[Any, Any, float]] = []
         moved, next_look, next_value = False, run.n_iter + FIRST_LOOK, run.n_iter
+        share = 1.0  # of the gap that hope saw when it was last put to the test
         rough, slow = strength == 0.0 and not objective.smooth, 0
         while True:
-            primal, dual = objective.free_bounds(weights, loss, pull)
+            (primal, dual), hope = objective.free_bounds(weights, loss, pull)
             # What descent can still gain; the rest of the gap is smoothing.
             descent = objective.descent_left(gradient)
             smoothing = max(loss.blur, run.tol * abs(primal) / 4.0)
@@ -119,9 +125,12 @@ class Lbfgs:
             if rough and moved:
                 slow = slow + 1 if run.primal - primal <= 0.1 * run.tol * abs(primal) else 0
                 enough = slow >= 3
-            if objective.has_intercept and not enough and run.n_iter + 1 >= next_look:
-                dual = objective.dual_at(scores, strength, centre)[1]
-                next_look = run.n_iter + 1 + max(FIRST_LOOK, run.n_iter // 5)
+            if objective.has_intercept and not enough:
+                close = primal - hope <= share * run.target_at(primal)
+                if close or run.n_iter + 1 >= next_look:
+                    dual = objective.dual_value(scores, strength, centre)
+                    share = min(1.0, (primal - hope) / max(primal - dual, 1e-300))
+                    next_look = run.n_iter + 1 + max(FIRST_LOOK, run.n_iter)
             left = primal - max(dual, run.dual)
             if (
                 objective.entropic
@@ -136,21 +145,14 @@ class Lbfgs:
             if enough:
                 return weights, False
             direction = _direction(gradient, pairs)
-            step, loss, scores = _search(
-                objective,
-                weights,
-                gradient,
-                direction,
-                scores,
-                loss,
-                strength,
-                centre,
-                1.0 if pairs else 0.0,
+            first = 1.0 if pairs else 0.0
+            step, loss, scores = search(
+                objective, weights, gradient, direction, scores, loss, strength, centre, first
             )
             if step == 0.0:
                 if strength == 0.0:
                     run.reason = STALLED
-                    dual = objective.dual_at(scores)[1]
+                    dual = objective.dual_value(scores)
                     run.record(weights.at, primal, dual)
                 return weights, False
             weights, moved = weights.plus(step, direction), True
@@ -178,16 +180,16 @@ def _direction(gradient: Any, pairs: list[tuple[Any, Any, float]]) -> Any:
     return out
 
 
-def _search(
+def search(
     objective: Any,
     weights: Any,
     gradient: Any,
     direction: Any,
     scores: np.ndarray,
     loss: Any,
-    strength: float,
-    centre: np.ndarray | None,
-    first: float,
+    strength: float = 0.0,
+    centre: np.ndarray | None = None,
+    first: float = 0.0,
 ) -> tuple[float, Any, np.ndarray]:
     """A step along `direction` that descends and flattens the slope (Wolfe's conditions).
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from concordant.solvers.base import Run
+from concordant.solvers.lbfgs import ENTROPIC
 
 
 class Fista:
@@ -23,6 +24,8 @@ class Fista:
     ) -> None:
         weights = objective.start() if start is None else start
         strength = 0.0 if objective.smooth else self.strength * objective.scale
+        if objective.entropic:
+            strength *= ENTROPIC
         step = 1.0
         while True:
             weights, step, stop = self._stage(objective, weights, strength, step, run)
@@ -51,8 +54,7 @@ class Fista:
             if since >= due or move == 0.0:
                 scores = objective.scores(objective.vector(weights))
                 primal = objective.primal(weights, scores)
-                run.mu = objective.dual_point(scores, strength)
-                dual = objective.dual(run.mu)
+                run.mu, dual = objective.dual_at(scores, strength)
                 stop, since = run.record(weights, primal, dual, since), 0
                 if stop:
                     return weights, step, True

@@ -7,12 +7,13 @@ dual on a kernel costs a row of its matrix, so leaving them out saves the square
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from concordant.solvers.base import Run
-from concordant.solvers.dual import DualAscent
+from concordant.solvers.dual import DualAscent, heir
 
 FIRST = 0.1  # share of the examples to begin with
 
@@ -22,7 +23,8 @@ class WorkingSet:
 
     Each round solves its examples to a share of the gap that the others leave, drops those at
     rest, and takes in those with a positive surrogate, largest first, at most doubling the set.
-    When nearly all are in, the whole problem is solved as it stands.
+    When nearly all are in, the whole problem is solved as it stands. Passes are counted as those
+    over all examples that take as long.
 
     Parameters
     ----------
@@ -46,37 +48,49 @@ class WorkingSet:
         if len(active) == 0:
             size = min(n, max(self.smallest, int(FIRST * n)))
             active = np.sort(rng.permutation(n)[:size])
-        gap = 1.0
+        gap, slow = 1.0, False
+        left = np.zeros(n, dtype=bool)
         while len(active) < 0.8 * n:
             part = objective.restrict(active)
             tol = np.clip(0.1 * gap, 0.5 * run.tol, 0.1)
-            inner = run.nested(tol)
+            share = (len(active) / n) ** 2
+            inner = run.nested(tol, share)
             inner_start = objective.narrow(weights, active)
             try:
-                DualAscent(mu[active], thrifty=True).run(part, inner_start, inner, rng)
+                ascent = DualAscent(mu[active])
+                solver = heir(part, mu[active]) if slow else ascent
+                solver.run(part, inner_start, inner, rng)
+                slow = slow or ascent.slow
             except KeyboardInterrupt:
                 if inner.weights is not None:
-                    weights = objective.widen(inner.weights, active)
-                    run.record(weights, objective.primal(weights), -np.inf, inner.n_iter)
+                    weights = objective.widen(part.plain(inner.weights), active)
+                    passes = math.ceil(share * inner.n_iter)
+                    run.record(weights, objective.primal(weights), -np.inf, passes)
                 raise
             assert inner.weights is not None
             assert inner.mu is not None
             mu = objective.rest_point()
             mu[active] = inner.mu
-            run.mu, weights = mu, objective.widen(inner.weights, active)
+            run.mu, weights = mu, objective.widen(part.plain(inner.weights), active)
             primal, values = objective.primal_values(weights)
             dual = inner.dual + objective.rest_value(np.setdiff1d(np.arange(n), active))
-            if run.record(weights, primal, dual, passes=inner.n_iter):
+            if run.record(weights, primal, dual, passes=math.ceil(share * inner.n_iter)):
                 return
             gap = (primal - dual) / max(abs(primal), run.floor)
-            active = self._next(objective, active, mu, values)
-        DualAscent(mu).run(objective, weights, run, rng)
+            active = self._next(active, objective.moving(mu), values, left)
+        solver = heir(objective, mu) if slow else DualAscent(mu)
+        solver.run(objective, weights, run, rng)
 
     def _next(
-        self, objective: Any, active: np.ndarray, mu: np.ndarray, values: np.ndarray
+        self, active: np.ndarray, moving: np.ndarray, values: np.ndarray, left: np.ndarray
     ) -> np.ndarray:
-        """Those of the old set that moved or are not yet settled, and the worst of the others."""
-        keep = np.union1d(objective.moving(mu), active[values[active] > 0.0])
+        """Those of the old set that moved or are not yet settled, and the worst of the others.
+
+        `left` notes who has left the set. Nobody leaves twice: where an example pulls hard at the
+        weights, sets would go round in circles.
+        """
+        keep = np.union1d(moving, active[(values[active] > 0.0) | left[active]])
+        left[np.setdiff1d(active, keep)] = True
         outside = np.setdiff1d(np.flatnonzero(values > 0.0), active)
         room = max(self.smallest, len(active))
         worst = outside[np.argsort(-values[outside], kind="stable")[:room]]

@@ -2,8 +2,8 @@
 
 An example with n rows and m columns is a *grid* of n × m pairs. If something may stay alone, the
 grid has one more column (rows alone) and one more row (columns alone); their corner is unused.
-The part array of a batch is flat, grid after grid. Rows may stay alone where there are more rows
-than columns, columns where there are more columns, and both in a ``partial`` batch.
+Rows may stay alone where there are more rows than columns, columns where there are more columns,
+and both in a ``partial`` batch.
 
 Doubling the nodes, so that everything has a partner, is the published way to allow for entering
 and leaving; here the polytope with slack is used as it is (it is integral too), which leaves a
@@ -16,15 +16,16 @@ tolerance of the kernels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from concordant.executor import SERIAL, Executor
-from concordant.structures.base import PartLoss, Structure
+from concordant.structures.base import PartLoss
+from concordant.structures.grids import Grids
+from concordant.structures.pair_prices import PairPrices
 
 #: Most pairs in a chunk of examples that a thread takes at a time.
 CHUNK = 4096
@@ -35,15 +36,7 @@ FAR = -200.0
 EXACT, MOST = 12, 20
 
 
-class Places(NamedTuple):
-    """Where the parts of each kind lie in the part array."""
-
-    pairs: np.ndarray
-    rows: np.ndarray
-    columns: np.ndarray
-
-
-class Assignments(Structure):
+class Assignments(Grids):
     """A batch of assignment problems.
 
     Parameters
@@ -61,6 +54,9 @@ class Assignments(Structure):
     remember : bool, default=False
         Start proximal questions from the answers to the last ones.
     executor : Executor
+    accuracy : float, default=1e-10
+        How far answers to the adversarial game may be off, in prices a row. What is left is in
+        the bounds that come with them.
     """
 
     def __init__(
@@ -72,6 +68,7 @@ class Assignments(Structure):
         sums: str = "auto",
         remember: bool = False,
         executor: Executor = SERIAL,
+        accuracy: float = 1e-10,
     ):
         self.rows = np.asarray(rows, dtype=np.int64)
         self.columns = np.asarray(columns, dtype=np.int64)
@@ -82,6 +79,7 @@ class Assignments(Structure):
         self.exact = _sum_exactly(np.minimum(n, m), sums)
         self.remember = remember
         self.executor = executor
+        self.accuracy = accuracy
         self.allowed = np.ones(self.starts[-1], bool)
         if self.slack:
             alone = np.isin(self.kind, (2, 3))
@@ -95,21 +93,6 @@ class Assignments(Structure):
                     grid &= ~mask
             self._check_feasible()
         self._forget()
-
-    def _lay_out(self, slack: int) -> None:
-        n, m = self.rows, self.columns
-        self.slack = slack
-        self.kind = np.where(n == m, 0, np.where(n < m, 1, 2))
-        if slack:  # no square kind among empty examples
-            self.kind[(n == 0) & (m == 0)] = 1
-        if self.partial:
-            self.kind[:] = 3
-        self.n_examples = len(n)
-        self.row_sizes = np.repeat(m + slack, n + slack)
-        self.row_starts = np.r_[0, np.cumsum(self.row_sizes)[:-1]]
-        self.sizes = (n + slack) * (m + slack)
-        self.starts = np.r_[0, np.cumsum(self.sizes)]
-        self.width = int(n.max(initial=0))  # of a table of answers
 
     def _forget(self) -> None:
         size = 1 + 2 * (self.rows.max(initial=0) + self.columns.max(initial=0))
@@ -125,80 +108,6 @@ class Assignments(Structure):
             one = self.take(slice(stuck, stuck + 1))[0]
             raise ValueError(f"example {stuck}: {_who_is_stuck(one)}")
 
-    # ---- layout ----
-
-    def grids(self, a: np.ndarray) -> list[np.ndarray]:
-        """Each example's parts, as a view (rows + slack, columns + slack)."""
-        s = self.slack
-        return [
-            a[lo:hi].reshape(n + s, m + s)
-            for lo, hi, n, m in zip(self.starts, self.starts[1:], self.rows, self.columns)
-        ]
-
-    def pairs(self, a: np.ndarray) -> list[np.ndarray]:
-        """Each example's pairs, without what is alone, as a view (rows, columns)."""
-        return [g[:n, :m] for g, n, m in zip(self.grids(a), self.rows, self.columns)]
-
-    @cached_property
-    def places(self) -> Places:
-        """Pairs in the order of example, row, column; then rows alone; columns alone."""
-        s = self.slack
-        e, pair = _ragged(self.rows * self.columns)
-        i, j = np.divmod(pair, np.maximum(self.columns[e], 1))
-        pairs = self.starts[e] + i * (self.columns[e] + s) + j
-        if not s:
-            return Places(pairs, np.empty(0, np.int64), np.empty(0, np.int64))
-        e, i = _ragged(self.rows)
-        rows = self.starts[e] + (i + 1) * (self.columns[e] + s) - 1
-        e, j = _ragged(self.columns)
-        columns = self.starts[e] + self.rows[e] * (self.columns[e] + s) + j
-        return Places(pairs, rows, columns)
-
-    def scores(self, pairs: Iterable[np.ndarray], row: float = 0.0, column: float = 0.0) -> Any:
-        """Scores of a batch from those of its pairs, and of a row and of a column alone."""
-        out = np.zeros(self.starts[-1])
-        for grid, here in zip(self.grids(out), pairs):
-            n, m = np.shape(here)
-            grid[:n, :m] = here
-            if self.slack:
-                grid[:n, m], grid[n, :m] = row, column
-        return np.where(self.allowed, out, 0.0)
-
-    def table(self, target: Any) -> np.ndarray:
-        """Answers as a table (n_examples, most rows), -1 for alone, padded with -2.
-
-        `target` is such a table already, or a list with the columns of each example's rows.
-        """
-        if isinstance(target, np.ndarray) and target.ndim == 2 and target.dtype != object:
-            return target
-        out = np.full((self.n_examples, self.width), -2, np.int64)
-        for e, y in enumerate(target):
-            out[e, : self.rows[e]] = y
-        return out
-
-    def answers(self, table: np.ndarray) -> list[np.ndarray]:
-        """The columns of each example's rows, -1 for alone."""
-        return [line[:n].copy() for line, n in zip(table, self.rows)]
-
-    def parts(self, target: Any) -> np.ndarray:
-        table = self.table(target)
-        mu = np.zeros(self.starts[-1])
-        e, i = np.nonzero(table > -2)
-        j, s = table[e, i], self.slack
-        n, m = self.rows[e], self.columns[e]
-        mu[self.starts[e] + i * (m + s) + np.where(j < 0, m, j)] = 1.0
-        if s:
-            mu[self.places.columns] = 1.0
-            met = j >= 0
-            mu[(self.starts[e] + n * (m + s) + j)[met]] = 0.0
-        return mu
-
-    def dot(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.add.reduceat(a * b, self.starts[:-1])
-
-    def scale(self, factor: np.ndarray, a: np.ndarray) -> np.ndarray:
-        return np.repeat(factor, self.sizes) * a
-
     def take(self, rows: slice | np.ndarray) -> tuple[Assignments, slice | np.ndarray]:
         chosen = np.arange(self.n_examples)[rows]
         part = object.__new__(Assignments)
@@ -206,7 +115,7 @@ class Assignments(Structure):
         part.partial, part.exact = self.partial, self.exact[chosen]
         part._lay_out(self.slack)
         part.kind, part.width = self.kind[chosen], self.width
-        part.remember, part.executor = False, SERIAL
+        part.remember, part.executor, part.accuracy = False, SERIAL, self.accuracy
         where: slice | np.ndarray
         if isinstance(rows, slice) and len(chosen):
             where = slice(self.starts[chosen[0]], self.starts[chosen[-1] + 1])
@@ -252,7 +161,7 @@ class Assignments(Structure):
     def proximal(
         self, scores: np.ndarray, strength: np.ndarray, centre: np.ndarray | None
     ) -> np.ndarray:
-        from concordant.kernels.assignment import proximal_rows
+        from concordant.kernels.transport import proximal_rows
 
         mu = np.empty(self.starts[-1])
         scores, centre = self._closed(scores), self._centre(centre)
@@ -306,7 +215,7 @@ class Assignments(Structure):
             play_rows(
                 scores, prices, self.allowed, self.starts, self.rows, self.columns, self.slack,
                 self.kind, rows.start, rows.stop, strength, own, centre, self._memory["game"],
-                last_q, last_p, mu, p, upper, bonus, gap,
+                last_q, last_p, self.accuracy, mu, p, upper, bonus, gap,
             )  # fmt: skip
 
         self._map(run)
@@ -398,54 +307,6 @@ class Assignments(Structure):
         return self.executor.map(run, [slice(a, b) for a, b in pairwise(edges)])
 
 
-class PairPrices(PartLoss):
-    """``sum of prices * p * (1 - q)``: the price of each part of the answer that is not true."""
-
-    def __init__(self, structure: Assignments, prices: np.ndarray):
-        self.structure = structure
-        self.prices = np.ascontiguousarray(prices, dtype=float)
-        self.scale = float(self.prices.max(initial=0.0)) or 1.0
-
-    @classmethod
-    def of(
-        cls, structure: Assignments, loss: Any, weight: Sequence[np.ndarray] | None = None
-    ) -> PairPrices:
-        """Prices of a miss and of a false pair, times a weight of each row (n,) or pair (n, m).
-
-        `loss` is "hamming" or has `prices`, such as `concordant.losses.Matching`.
-        """
-        if not (isinstance(loss, str) and loss == "hamming") and not hasattr(loss, "prices"):
-            raise TypeError(
-                f"{loss!r} does not decompose over assignments; use 'hamming' or Matching(...)"
-            )
-        miss, false = (1.0, 1.0) if isinstance(loss, str) else loss.prices()
-        prices = np.zeros(structure.starts[-1])
-        for e, (grid, n) in enumerate(zip(structure.grids(prices), structure.rows)):
-            m = structure.columns[e]
-            factor = np.ones(n) if weight is None else np.asarray(weight[e], dtype=float)
-            grid[:n, :m] = false * (factor[:, None] if factor.ndim == 1 else factor)
-            if structure.slack:
-                grid[:n, m] = miss * (factor if factor.ndim == 1 else 1.0)
-        return cls(structure, np.where(structure.allowed, prices, 0.0))
-
-    def on(self, structure: Structure) -> PairPrices:
-        assert isinstance(structure, Assignments)
-        return PairPrices(structure, self.prices[structure.within])
-
-    def of_actions(self, q: np.ndarray) -> np.ndarray:
-        return self.prices * (1.0 - q)
-
-    def of_truths(self, p: np.ndarray) -> np.ndarray:
-        """Each row of a grid adds up to one in the truth: its cost of all that `p` does there
-        can be put on every part, less what is right."""
-        structure = self.structure
-        cost = self.prices * p
-        total = np.add.reduceat(cost, structure.row_starts)
-        out = np.repeat(total, structure.row_sizes) - cost
-        out[structure.places.columns] = 0.0
-        return np.where(structure.allowed, out, 0.0)
-
-
 def _sum_exactly(smaller: np.ndarray, sums: str) -> np.ndarray:
     """Which examples sum over assignments exactly, given the size of their smaller side."""
     if sums not in ("auto", "exact", "bethe"):
@@ -457,12 +318,6 @@ def _sum_exactly(smaller: np.ndarray, sums: str) -> np.ndarray:
             "at most; use 'auto' or 'bethe'"
         )
     return np.full(len(smaller), sums == "exact") | ((sums == "auto") & (smaller <= EXACT))
-
-
-def _ragged(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Example and position of every item of a ragged batch."""
-    example = np.repeat(np.arange(len(sizes)), sizes)
-    return example, np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
 def _who_is_stuck(one: Assignments) -> str:

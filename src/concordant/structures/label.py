@@ -58,6 +58,16 @@ class LabelCosts(PartLoss):
         return bool((np.diag(self.costs) < wrong.min(axis=1)).all())
 
     @property
+    def is_distance(self) -> bool:
+        """Costs between labels are symmetric, zero on the diagonal and nowhere shorter by a
+        detour."""
+        d = self.costs
+        if not self.actions_are_labels or np.diag(d).any() or not np.array_equal(d, d.T):
+            return False
+        detour = (d[:, :, None] + d[None, :, :]).min(axis=1)
+        return bool((d <= detour * (1.0 + 1e-12)).all())
+
+    @property
     def between_labels(self) -> np.ndarray:
         """``D[j, y]``: cost of acting on label j when y is the truth, ``(k, k)``."""
         return np.ascontiguousarray(self.costs[self.own_action])

@@ -2,6 +2,7 @@
 
 from concordant.surrogates.adversarial import Adversarial
 from concordant.surrogates.base import LabelRoute, Route, Solution, Surrogate
+from concordant.surrogates.decomposed import DecomposedRoute
 from concordant.surrogates.functions import equilibrium, evaluate
 from concordant.surrogates.hinge import Hinge
 from concordant.surrogates.hybrid import Hybrid
@@ -34,7 +35,7 @@ from concordant.surrogates.questions import (
 )
 from concordant.surrogates.rejecting import RejectingCrammerSinger, RejectingOneVsRest
 from concordant.surrogates.smooth_game import SmoothGame
-from concordant.surrogates.smoothed import SmoothedRoute
+from concordant.surrogates.smoothed import NodeRoute, SmoothedRoute
 from concordant.surrogates.thresholds import AllThreshold, ImmediateThreshold, Reduction
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "BinaryEncoded",
     "CostOneVsAll",
     "CostOneVsOne",
+    "DecomposedRoute",
     "Dissimilarity",
     "Hinge",
     "Hybrid",
@@ -61,6 +63,7 @@ __all__ = [
     "LatentSVM",
     "LeeLinWahba",
     "Log",
+    "NodeRoute",
     "OneSidedRegression",
     "OneVsRest",
     "Quadratic",

@@ -115,3 +115,24 @@ class Adversarial(Surrogate):
             "of the predictor's equilibrium, which is the best decision in the limit (Fathony "
             "2019, Theorem 2.11)."
         )
+
+    def node_consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
+        limit = "if the scores are rich enough and inference is exact"
+        if loss.cheapest_when_right:
+            return (
+                "Consistent for this loss summed over nodes: every answer costs strictly less when "
+                "it is right than when it is wrong, so the labelling with the largest score is the "
+                f"best decision in the limit, {limit} (Fathony 2019, Theorem 3.3)."
+            )
+        if loss.actions_are_labels:
+            return (
+                "Not covered where predict takes the labelling with the largest score, because "
+                "some answer costs no less when it is right than when it is wrong; the predictor's "
+                f"equilibrium, as given by strategy(), is consistent {limit} (Fathony 2019, "
+                "Theorem 3.3)."
+            )
+        return (
+            "Consistent for this loss summed over nodes: actions are not labels, so each node "
+            "takes the largest entry of the predictor's equilibrium, the best decision in the "
+            f"limit, {limit} (Fathony 2019, Theorem 3.3)."
+        )

@@ -67,6 +67,10 @@ class Surrogate(BaseEstimator):
     weighs: ClassVar[str] = "inside"
     #: `mu` is a mixture of answers (else the route has its own polytope).
     mixes_answers: ClassVar[bool] = True
+    #: Thresholds of thresholded scores must not cross.
+    ordered: bool = False
+    #: `consistency` asks for a summary of a sample.
+    summarises: ClassVar[bool] = False
     #: Scores are of labels, which may have an order (else of questions of the route's own).
     scores_labels: ClassVar[bool] = True
 
@@ -148,15 +152,35 @@ class Surrogate(BaseEstimator):
     ) -> np.ndarray:
         """A dual point near `mu` whose weighted total equals that of the answers.
 
-        Unpenalised intercepts make the dual minus infinity elsewhere. For mixtures of labels
-        one row-stochastic k x k map, applied to every example, restores the class totals.
+        Unpenalised intercepts make the dual minus infinity elsewhere.
         """
-        k = mu.shape[1]
-        truth = np.eye(k)[target]
-        mass = self.mass(w)
+        return self.repair(mu, target, w, self.surplus(mu, target, weight, w))
+
+    def surplus(
+        self, mu: np.ndarray, target: np.ndarray, weight: np.ndarray, w: np.ndarray
+    ) -> np.ndarray:
+        """What `repair` has to know of all examples: sums, so that it may be added up in parts."""
+        have, truth, mass = self._shares(mu, target, w)
+        return np.stack([(weight * mass) @ have, (weight * mass) @ truth])
+
+    def repair(
+        self, mu: np.ndarray, target: np.ndarray, w: np.ndarray, surplus: np.ndarray
+    ) -> np.ndarray:
+        """`balance` of some examples, given the `surplus` of all.
+
+        For mixtures of labels one row-stochastic k x k map, applied to every example, restores the
+        class totals.
+        """
+        share, truth, mass = self._shares(mu, target, w)
+        return truth + mass[:, None] * (share @ transport(*surplus) - truth)
+
+    def _shares(
+        self, mu: np.ndarray, target: np.ndarray, w: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The free mixtures of answers inside `mu`, the answers, and the mixtures' mass."""
+        truth, mass = np.eye(mu.shape[1])[target], self.mass(w)
         share = (mu - (1.0 - mass)[:, None] * truth) / np.maximum(mass, 1e-300)[:, None]
-        have, want = (weight * mass) @ share, (weight * mass) @ truth
-        return truth + mass[:, None] * (share @ transport(have, want) - truth)
+        return share, truth, mass
 
     def decision(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray:
         """For labels: an array (n, n_actions) whose largest entry in a row is the action.
@@ -170,6 +194,13 @@ class Surrogate(BaseEstimator):
         for label, action in enumerate(loss.own_action):
             decision[:, action] = np.maximum(decision[:, action], scores[:, label])
         return decision
+
+    def turn(
+        self, loss: LabelCosts, scores: np.ndarray, target: np.ndarray, j: int
+    ) -> np.ndarray | None:
+        """For smooth routes whose loss weights act outside: how mu changes with the j-th score,
+        where there is a formula."""
+        return None
 
     def has_probabilities(self, loss: Any) -> bool:
         """Whether `probabilities` gives any under this loss."""
@@ -185,6 +216,10 @@ class Surrogate(BaseEstimator):
     def consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
         """One sentence: is the route Fisher consistent for this loss, and when."""
 
+    def node_consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
+        """The same for a loss summed over the nodes of sequences and graphs."""
+        return "Not covered: this route is defined for labels only."
+
     def probabilities(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray | None:
         """Label probabilities, or None where the route has none."""
         return None
@@ -197,6 +232,31 @@ def transport(have: np.ndarray, want: np.ndarray) -> np.ndarray:
     deficit = np.maximum(want - have, 0.0)
     moved = deficit / deficit.sum() if deficit.sum() > 0 else np.full(len(have), 1.0 / len(have))
     return np.diag(kept) + (1.0 - kept)[:, None] * moved
+
+
+def both_ways(pulls: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Weighted totals of what pulls up, and of what pulls down, ``(2, columns)``."""
+    return np.stack([weight @ np.maximum(pulls, 0.0), weight @ np.maximum(-pulls, 0.0)])
+
+
+def equal_ways(pulls: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Pulls up or down shrunk, column by column, until their `both_ways` totals are equal."""
+    least = totals.min(axis=0)
+    up, down = np.divide(least, totals, out=np.zeros_like(totals), where=totals > 0)
+    return pulls * np.where(pulls > 0, up, down)
+
+
+def cheapest_repair(shifts: np.ndarray, surplus: np.ndarray) -> np.ndarray | None:
+    """The least weights (m,) >= 0 of points with these shifts (m, k) that make up for a surplus
+    (k,), ``weights @ shifts = -surplus``; None if there are none."""
+    from scipy.optimize import linprog
+
+    size = float(np.abs(surplus).max(initial=0.0))
+    if size == 0.0:
+        return np.zeros(len(shifts))
+    unit = float(np.abs(shifts).max(initial=0.0)) or 1.0
+    found = linprog(np.ones(len(shifts)), A_eq=shifts.T / unit, b_eq=-surplus / size)
+    return found.x * size / unit if found.success else None
 
 
 class Route:
@@ -356,6 +416,20 @@ class LabelRoute(Route):
 
         self.executor.map(run, chunks(n))
         return out
+
+    def turn(
+        self, scores: np.ndarray, target: np.ndarray, weight: np.ndarray, j: int, width: float
+    ) -> np.ndarray:
+        """How mu changes with the j-th score; unless the route knows, from scores that differ by
+        ``2 * width``."""
+        known = self.surrogate.turn(self.loss, scores, target, j)
+        if known is not None:
+            return known
+        shift = width * np.eye(scores.shape[1])[j]
+        above = self.solve(scores + shift, target, weight).mu
+        above -= self.solve(scores - shift, target, weight).mu
+        above /= 2.0 * width
+        return above
 
     exact = True
 

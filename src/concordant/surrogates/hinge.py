@@ -78,3 +78,18 @@ class Hinge(Surrogate):
                 "that is best for no single label, such as abstaining, is never chosen."
             )
         return "Not consistent for this loss in general: the maximum looks at one rival label only."
+
+    def node_consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
+        if not loss.is_distance:
+            return (
+                "Not consistent for this loss in general: the maximum looks at one rival labelling "
+                "only, and the costs are not those of a distance between labels."
+            )
+        # Pair the mass of each other labelling y with as much of the majority labelling m: by the
+        # triangle inequality these two surrogates add up to 2 loss(y, m) at least, with equality,
+        # if m has mass left over, only where m scores more than every y by loss(y, m).
+        return (
+            "Consistent only where some labelling has probability above 1/2 (and the scores are "
+            "rich enough and inference is exact): the hinge then ranks it first, which is the best "
+            "decision, the loss being a distance. Elsewhere it can tie scores."
+        )

@@ -42,6 +42,7 @@ class Hybrid(Surrogate):
     """
 
     name = "hybrid"
+    summarises = True
 
     def __init__(self, alpha: float = 0.5):
         self.alpha = alpha
@@ -155,6 +156,15 @@ class Hybrid(Surrogate):
             f"no majority label; the condition holds on {summary['met']:.1%} of those. It asks for "
             f"an alpha above {summary['median']:.2f} on half of them and above "
             f"{summary['nine_in_ten']:.2f} on one in ten (1, the log route, is always enough)."
+        )
+
+    def node_consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
+        return (
+            "Known to be consistent at alpha = 1, the log route, for every loss summed over nodes. "
+            "Below, Theorem 1 of Shi et al. (2015) covers 0-1 loss on whole labellings, where the "
+            "most probable one has D1 >= 1/2 or alpha > 1 - (D1 - D2)/(1 - 2 D1); alpha is "
+            f"{self.alpha:g}. By the fitted probabilities {summary['no_majority']:.1%} of the "
+            "examples have no labelling with D1 >= 1/2."
         )
 
     def probabilities(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray:

@@ -60,6 +60,13 @@ class Log(Surrogate):
             "enough (use a kernel if linear scores are not)."
         )
 
+    def node_consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
+        return (
+            "Consistent for every loss summed over nodes, this one included: each node takes the "
+            "action of least expected cost under the fitted probabilities, which are right in the "
+            "limit if the scores are rich enough and inference is exact."
+        )
+
     def probabilities(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray:
         from scipy.special import softmax
 

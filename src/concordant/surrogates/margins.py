@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from concordant.structures import LabelCosts, PartLoss, Structure
-from concordant.surrogates.base import Block, Surrogate
+from concordant.surrogates.base import Block, Surrogate, both_ways, equal_ways
 
 
 class _Margin(Surrogate):
@@ -42,15 +42,18 @@ class WestonWatkins(_Margin):
         cost[np.arange(len(mu)), target] = 0.0
         return w * np.einsum("ij,ij->i", mu, cost)
 
-    def balance(
+    def surplus(
         self, mu: np.ndarray, target: np.ndarray, weight: np.ndarray, w: np.ndarray
     ) -> np.ndarray:
-        k = mu.shape[1]
-        truth = np.eye(k)[target]
-        others = np.where(truth > 0, 0.0, mu)
-        flow = truth.T @ (weight[:, None] * others)  # from the true class to the other
-        scale = _circulation(flow)[target]
-        others = others * scale
+        """The flow from the true class to the others, ``(k, k)``."""
+        truth = np.eye(mu.shape[1])[target]
+        return truth.T @ (weight[:, None] * np.where(truth > 0, 0.0, mu))
+
+    def repair(
+        self, mu: np.ndarray, target: np.ndarray, w: np.ndarray, surplus: np.ndarray
+    ) -> np.ndarray:
+        truth = np.eye(mu.shape[1])[target]
+        others = np.where(truth > 0, 0.0, mu) * _circulation(surplus)[target]
         return others + truth * (1.0 - others.sum(axis=1, keepdims=True))
 
     def consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
@@ -108,12 +111,16 @@ class LeeLinWahba(_Margin):
         rows = np.arange(len(mu))
         return mu - (mu[rows, target] - 1.0)[:, None] - np.eye(mu.shape[1])[target]
 
-    def balance(
+    def surplus(
         self, mu: np.ndarray, target: np.ndarray, weight: np.ndarray, w: np.ndarray
     ) -> np.ndarray:
-        d = self._duals(mu, target)
-        total = weight @ d
-        d = d * np.divide(total.min(), total, out=np.ones_like(total), where=total > 0)
+        return weight @ self._duals(mu, target)
+
+    def repair(
+        self, mu: np.ndarray, target: np.ndarray, w: np.ndarray, surplus: np.ndarray
+    ) -> np.ndarray:
+        shrink = np.divide(surplus.min(), surplus, out=np.ones_like(surplus), where=surplus > 0)
+        d = self._duals(mu, target) * shrink
         return np.eye(mu.shape[1])[target] + d - d.mean(axis=1, keepdims=True)
 
     def consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
@@ -149,16 +156,17 @@ class OneVsRest(_Margin):
     ) -> np.ndarray:
         return np.abs(mu - structure.parts(target)).sum(axis=1)
 
-    def balance(
+    def surplus(
         self, mu: np.ndarray, target: np.ndarray, weight: np.ndarray, w: np.ndarray
+    ) -> np.ndarray:
+        return both_ways(mu - np.eye(mu.shape[1])[target], weight)
+
+    def repair(
+        self, mu: np.ndarray, target: np.ndarray, w: np.ndarray, surplus: np.ndarray
     ) -> np.ndarray:
         truth = np.eye(mu.shape[1])[target]
         d = mu - truth  # negative at the true label, positive elsewhere
-        down, up = weight @ np.maximum(-d, 0.0), weight @ np.maximum(d, 0.0)
-        least = np.minimum(down, up)
-        shrink_down = np.divide(least, down, out=np.zeros_like(down), where=down > 0)
-        shrink_up = np.divide(least, up, out=np.zeros_like(up), where=up > 0)
-        return truth + np.where(d < 0, d * shrink_down, d * shrink_up)
+        return truth + equal_ways(d, surplus)
 
     def consistency(self, loss: LabelCosts, summary: dict[str, float]) -> str:
         if loss.is_zero_one and loss.costs.shape[1] <= 2:

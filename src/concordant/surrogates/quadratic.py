@@ -42,11 +42,17 @@ class Quadratic(Surrogate):
     def constant(self, w: np.ndarray) -> np.ndarray:
         return 0.5 * w**2
 
-    def balance(
+    def surplus(
         self, mu: np.ndarray, target: np.ndarray, weight: np.ndarray, w: np.ndarray
     ) -> np.ndarray:
-        excess = weight @ mu - np.bincount(target, weight, mu.shape[1])
-        return mu - excess / weight.sum()
+        """The excess over the answers, and behind it the weight of all."""
+        k = mu.shape[1]
+        return np.r_[weight @ mu - np.bincount(target, weight, k), weight.sum()]
+
+    def repair(
+        self, mu: np.ndarray, target: np.ndarray, w: np.ndarray, surplus: np.ndarray
+    ) -> np.ndarray:
+        return mu - surplus[:-1] / surplus[-1]
 
     def decision(self, loss: LabelCosts, scores: np.ndarray) -> np.ndarray:
         return -loss.of_actions(scores)

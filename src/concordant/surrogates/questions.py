@@ -14,7 +14,7 @@ import numpy as np
 
 from concordant.executor import Executor
 from concordant.structures import Label, LabelCosts, PartLoss, Structure
-from concordant.surrogates.base import Block, LabelRoute, Surrogate
+from concordant.surrogates.base import Block, LabelRoute, Surrogate, both_ways, equal_ways
 from concordant.surrogates.rejecting import at_half, with_rejection
 
 
@@ -57,15 +57,16 @@ class _Questions(Surrogate):
         questions = Questions(n, self.columns(loss.costs.shape[1]))
         return QuestionRoute(self, questions, loss, self.block(loss), executor)
 
-    def balance(
+    def surplus(
         self, mu: np.ndarray, target: np.ndarray, weight: np.ndarray, w: np.ndarray
     ) -> np.ndarray:
+        return both_ways(mu, weight)
+
+    def repair(
+        self, mu: np.ndarray, target: np.ndarray, w: np.ndarray, surplus: np.ndarray
+    ) -> np.ndarray:
         """For each question the pulls up and down are made equal."""
-        up, down = weight @ np.maximum(mu, 0.0), weight @ np.maximum(-mu, 0.0)
-        least = np.minimum(up, down)
-        shrink_up = np.divide(least, up, out=np.zeros_like(up), where=up > 0)
-        shrink_down = np.divide(least, down, out=np.zeros_like(down), where=down > 0)
-        return np.where(mu > 0, mu * shrink_up, mu * shrink_down)
+        return equal_ways(mu, surplus)
 
 
 class _Separate(_Questions):

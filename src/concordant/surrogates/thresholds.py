@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from concordant.structures import LabelCosts, PartLoss, Structure
-from concordant.surrogates.base import Block, Surrogate
+from concordant.surrogates.base import Block, Surrogate, both_ways, equal_ways
 
 BASES = ("hinge", "logistic", "squared_hinge")
 
@@ -53,6 +53,29 @@ class _Thresholds(Surrogate):
         scratch = thresholds.scratch(weights.shape[1])
         return Block(compile_block(thresholds.block), params, weights, scratch)
 
+    def turn(
+        self, loss: LabelCosts, scores: np.ndarray, target: np.ndarray, j: int
+    ) -> np.ndarray | None:
+        """The two gaps at rank j bend, and each moves the ranks on its sides against each other."""
+        if not self.smooth:
+            return None
+        k = scores.shape[1]
+        c, out = self.weights(loss), np.zeros_like(scores)
+        for gap in range(max(j - 1, 0), min(j + 1, k - 1)):
+            z = scores[:, gap + 1] - scores[:, gap]
+            bend = c[gap][target] * self._bend(np.where(gap < target, z, -z))
+            moved = bend if gap < j else -bend
+            out[:, gap + 1] += moved
+            out[:, gap] -= moved
+        return out
+
+    def _bend(self, z: np.ndarray) -> np.ndarray:
+        """The second derivative of the smooth binary losses."""
+        if self._base() == "squared_hinge":
+            return 2.0 * (z < 1.0)
+        small = np.exp(-np.abs(z))
+        return small / (1.0 + small) ** 2
+
     def bonus(
         self, structure: Structure, loss: PartLoss, mu: np.ndarray, target: Any, w: np.ndarray
     ) -> np.ndarray:
@@ -69,16 +92,16 @@ class _Thresholds(Surrogate):
         share = np.minimum(share, 1.0)
         return (c * (entr(share) + entr(1.0 - share))).sum(axis=1)
 
-    def balance(
+    def surplus(
         self, mu: np.ndarray, target: np.ndarray, weight: np.ndarray, w: np.ndarray
     ) -> np.ndarray:
+        return both_ways(_slopes(mu, target), weight)
+
+    def repair(
+        self, mu: np.ndarray, target: np.ndarray, w: np.ndarray, surplus: np.ndarray
+    ) -> np.ndarray:
         """At each threshold the pulls from below and from above are made equal."""
-        u = _slopes(mu, target)
-        up, down = weight @ np.maximum(u, 0.0), weight @ np.maximum(-u, 0.0)
-        least = np.minimum(up, down)
-        shrink_up = np.divide(least, up, out=np.zeros_like(up), where=up > 0)
-        shrink_down = np.divide(least, down, out=np.zeros_like(down), where=down > 0)
-        u = np.where(u > 0, u * shrink_up, u * shrink_down)
+        u = equal_ways(_slopes(mu, target), surplus)
         return np.eye(mu.shape[1])[target] - np.diff(u, axis=1, prepend=0.0, append=0.0)
 
 
@@ -163,16 +186,22 @@ class ImmediateThreshold(_Thresholds):
     """``phi(g_{y-1}) + phi(-g_y)``: only the two thresholds of the true rank are paid for.
 
     Shashua and Levin (2003); Chu and Keerthi (2005) call it SVOREX with a kernel and ask for
-    ordered thresholds besides. They are not constrained here. The prediction is the largest
-    score. Blind to the loss.
+    ordered thresholds besides. The prediction is the largest score. Blind to the loss.
 
     Parameters
     ----------
     base : {"logistic", "hinge", "squared_hinge"}, default="logistic"
         The binary loss.
+    ordered : bool, default=True
+        Whether thresholds of thresholded scores (`OrdinalClassifier`) are kept from crossing, where
+        they are free.
     """
 
     name = "immediate_threshold"
+
+    def __init__(self, base: str = "logistic", ordered: bool = True):
+        super().__init__(base)
+        self.ordered = ordered
 
     def weights(self, loss: LabelCosts) -> np.ndarray:
         k = loss.costs.shape[1]

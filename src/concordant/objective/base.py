@@ -16,85 +16,24 @@ and in both cases for `bounds`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from concordant.executor import SERIAL, Executor
+from concordant.objective.sums import (
+    Bounds,
+    DualState,
+    Examples,
+    Loss,
+    Vector,
+    sum_losses,
+    surrogates_of,
+)
 from concordant.penalty import Penalty
 from concordant.scorers import Scorer
 from concordant.surrogates import Route
-
-
-class Bounds(NamedTuple):
-    """Certified bracket of the optimum: ``dual <= optimum <= primal``."""
-
-    primal: float
-    dual: float
-
-    @property
-    def gap(self) -> float:
-        return self.primal - self.dual
-
-    @property
-    def relative_gap(self) -> float:
-        """The gap against the primal value; 0 where both bounds are 0."""
-        return self.gap / abs(self.primal) if self.primal else 0.0
-
-
-class Loss(NamedTuple):
-    """The sum over examples at given scores.
-
-    Its (smoothed) value, its gradient in the scores, an upper bound on the unsmoothed value, the
-    first term of the dual at the maximisers, and what smoothing may have changed.
-    """
-
-    value: float
-    residual: np.ndarray
-    upper: float
-    gain: float
-    blur: float
-
-
-class Vector:
-    """A point of weight space with its image under the inner product of the penalty.
-
-    For linear weights the two are one array. For a kernel the coordinates are dual
-    coefficients, the image is the kernel times them, and inner products need both.
-    """
-
-    __slots__ = ("at", "image")
-
-    def __init__(self, at: np.ndarray, image: np.ndarray):
-        self.at = at
-        self.image = image
-
-    def dot(self, other: Vector) -> float:
-        """Inner product."""
-        return float(np.vdot(self.at, other.image))
-
-    def plus(self, factor: float, other: Vector) -> Vector:
-        """``self + factor * other``."""
-        at = self.at + factor * other.at
-        return Vector(at, at if self.image is self.at else self.image + factor * other.image)
-
-    def times(self, factor: float) -> Vector:
-        """``factor * self``."""
-        at = factor * self.at
-        return Vector(at, at if self.image is self.at else factor * self.image)
-
-
-@dataclass
-class DualState:
-    """A dual point with the weights it stands for, and what a compiled pass keeps."""
-
-    mu: np.ndarray
-    weights: np.ndarray
-    rest: np.ndarray
-    quiet: np.ndarray
-    cache: np.ndarray | None = field(default=None, repr=False)
-    gaps: np.ndarray | None = field(default=None, repr=False)
 
 
 class Objective:
@@ -137,11 +76,19 @@ class Objective:
         self.smooth = route.surrogate.smooth
         #: Smoothing is by entropy and has no centre.
         self.entropic = route.entropic
+        #: A value costs no more than a smoothed one, or there is no other bound.
+        self.quick_primal = route.exact or route.entropic
         #: The penalty is the square of a norm, so that quasi-Newton methods may be used.
         self.ridge = self.penalty.l1 == 0.0
+        #: There is a `hessian`, small enough for Newton's method.
+        self.newton = False
+        #: Thresholds must not cross.
+        self.in_order_only = False
         self.has_intercept = scorer.free(scorer.start()).size > 0
         norms = scorer.square_norms()
         self._norms = norms
+        #: The scores' regression on the features can be had.
+        self.regresses = scorer.regresses and self.ridge and self.penalty.l2 > 0.0
         #: Block steps run in a compiled loop, not one example at a time.
         self.compiled = getattr(route, "block", None) is not None
         #: Strength of a block step against the scores that matter: how slowly the dual moves.
@@ -152,6 +99,11 @@ class Objective:
         with np.errstate(over="ignore"):
             self.size = float(self.weight.sum()) * route.size
         self._pull = scorer.pull(norms) if self.has_intercept else 0.0
+
+    @property
+    def everything(self) -> Examples:
+        """All examples."""
+        return Examples(self.route, self.target, self.weight, self.loss_weight)
 
     # Primal. Scores and their transpose are sums over chunks of data (see `Scorer.pieces`);
     # everything between them is per example.
@@ -167,8 +119,15 @@ class Objective:
         return mask
 
     def vector(self, weights: np.ndarray) -> Vector:
-        """Weights together with their image under the penalty's inner product."""
-        return Vector(weights, self.scorer.image(weights))
+        """Weights together with their image under the penalty's inner product.
+
+        Beside a kernel, whose scores would follow them slowly, intercepts have an inner product of
+        their own: as of a feature of squared size `_pull`.
+        """
+        image = self.scorer.image(weights)
+        if image is not weights:
+            self.scorer.free(image)[...] /= self._pull or 1.0
+        return Vector(weights, image)
 
     def scores(self, vector: Vector) -> np.ndarray:
         """Scores of every example, from the image where that is cheaper."""
@@ -181,27 +140,17 @@ class Objective:
 
         Smoothing subtracts ``strength/2 |mu - centre|**2`` from each example's bonus.
         """
-        route, c = self.route, self.weight
-        structure = route.structure
-        upper, mu, bonus = route.solve(scores, self.target, self.loss_weight, strength, centre)
-        constant = route.constant(self.loss_weight)
-        rest = constant - route.at(scores, self.target)
-        attained = upper
-        if strength or not route.exact:
-            attained = bonus + structure.dot(scores, mu)
-        if strength and not route.entropic:
-            away = mu if centre is None else mu - centre
-            attained = attained - 0.5 * strength * structure.dot(away, away)
-        above, value = float(c @ (upper + rest)), float(c @ (attained + rest))
-        blur = above - value
-        gain = float(c @ (bonus + constant))
-        residual = structure.scale(c, route.residual(mu, self.target))
-        # By entropy, the smoothed value is itself the upper bound.
-        return Loss(above if route.entropic else value, residual, above, gain, blur)
+        return sum_losses(self.everything, scores, strength, centre)
 
     def pullback(self, loss: Loss) -> Vector:
         """Gradient of the sum over examples, and minus the dual weights of its maximisers."""
-        return self.vector(self.scorer.pullback(loss.residual))
+        return self._pulled(self.scorer.pullback(loss.residual))
+
+    def _pulled(self, weights: np.ndarray) -> Vector:
+        """A transposed change of scores as weights, under the inner product of `vector`."""
+        if not self.scorer.euclidean:
+            self.scorer.free(weights)[...] *= self._pull
+        return self.vector(weights)
 
     def gradient(self, weights: Vector, pull: Vector) -> Vector:
         """Gradient of the whole objective under a ridge, in the penalty's inner product."""
@@ -220,13 +169,15 @@ class Objective:
         free = float(np.vdot(self.scorer.free(vector.at), self.scorer.free(vector.image)))
         return vector.dot(vector) - free
 
-    def free_bounds(self, weights: Vector, loss: Loss, pull: Vector) -> Bounds:
-        """Bounds that cost nothing more; the dual one only without intercepts, whose repair
-        needs `dual`."""
+    def free_bounds(self, weights: Vector, loss: Loss, pull: Vector) -> tuple[Bounds, float]:
+        """Bounds that cost nothing more, the dual one only without intercepts, and a dual value to
+        hope for: that for the intercepts as they are, whose repair takes `dual`."""
         primal = loss.upper + 0.5 * self.penalty.l2 * self.square(weights)
-        if self.has_intercept:
-            return Bounds(primal, -np.inf)
-        return Bounds(primal, loss.gain - 0.5 * self.square(pull) / self.penalty.l2)
+        hope = loss.gain - 0.5 * self.square(pull) / self.penalty.l2
+        if not self.has_intercept:
+            return Bounds(primal, hope), hope
+        hope += float(np.vdot(self.scorer.free(weights.at), self.scorer.free(pull.image)))
+        return Bounds(primal, -np.inf), hope
 
     def curvature(self, along: np.ndarray) -> float:
         """A guess of the loss's second derivative along this change of scores."""
@@ -236,13 +187,13 @@ class Objective:
     def descent_left(self, gradient: Vector) -> float:
         """About how much of the gap is due to this gradient: half its square by the strong
         convexity of the ridge, and for intercepts the price of the dual's repair."""
-        free = self.scale * float(np.abs(self.scorer.free(gradient.at)).sum())
+        free = self.scale * float(np.abs(self.scorer.free(gradient.image)).sum())
         return 0.5 * gradient.dot(gradient) / max(self.penalty.l2, 1e-300) + free
 
     def loss_gradient(self, weights: np.ndarray, strength: float = 0.0) -> tuple[float, np.ndarray]:
         """Value and gradient of the (smoothed) sum over examples."""
-        loss = self.loss(self.scorer.scores(weights), strength)
-        return loss.value, self.scorer.pullback(loss.residual)
+        loss = self.loss(self.scores(self.vector(weights)), strength)
+        return loss.value, self.pullback(loss).at
 
     def sample_gradient(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Unbiased estimate, from a few examples, of the gradient of the sum over examples."""
@@ -296,12 +247,20 @@ class Objective:
         )
         if block is None or not self.scorer.dual_pass(state, order, block, problem):
             self._plain_pass(state, order)
-        if self.has_intercept:
-            residual = self._class_residual(state.mu)
-            self.scorer.free(state.weights)[...] += self._pull * residual
+        self._move_intercepts(state)
 
-    def _class_residual(self, mu: np.ndarray) -> np.ndarray:
-        return self.route.total(self.weight, self.target) - self.weight @ mu
+    def _move_intercepts(self, state: DualState) -> None:
+        """The step of the multipliers after a pass."""
+        if self.has_intercept:
+            step = self._free_residual(state.mu)
+            self.scorer.free(state.weights)[...] += self._pull * step
+
+    def _free_residual(self, mu: np.ndarray) -> np.ndarray:
+        """What is left of the constraint that intercepts put on the dual."""
+        if self.compiled:  # labels: no need of the features
+            total = self.route.total(self.weight, self.target) - self.weight @ mu
+            return self.scorer.free_step(total)
+        return self.scorer.free(self.dual_weights(mu))
 
     def _plain_pass(self, state: DualState, order: np.ndarray) -> None:
         """The pass for structures without a compiled one: one batch of one at a time.
@@ -309,12 +268,13 @@ class Objective:
         Its step is `Route.solve` with the strength that bounds how an example's change of mu
         acts on the weights, so that the dual never decreases, however rough the solution.
         """
+        free = self.scorer.free_norms()
         for i in order:
             rows = slice(int(i), int(i) + 1)
             scorer = self.scorer.take(rows)
             route, where = self.route.take(rows)
             target, w, c = self.target[rows], self.loss_weight[rows], self.weight[i]
-            strength = c * (self._norms[i] / self.penalty.l2 + self._pull)
+            strength = c * (self._norms[i] / self.penalty.l2 + self._pull * free[i])
             if strength <= 0.0:
                 continue
             old = state.mu[where].copy()
@@ -329,11 +289,8 @@ class Objective:
 
     def block_start(self, weights: np.ndarray | None = None) -> DualState:
         """`dual_start`, with each example's bonus in the cache; a lower bound once it moves."""
-        if self.has_intercept or self.penalty.l1:
-            raise ValueError(
-                "solver='block_frank_wolfe' is for a ridge without intercepts; use 'dual' or "
-                "'lbfgs'"
-            )
+        if self.penalty.l1:
+            raise ValueError("solver='block_frank_wolfe' needs penalty='l2'; use 'fista'")
         state = self.dual_start(weights)
         state.cache = self.route.bonus(state.mu, self.target, self.loss_weight).copy()
         state.gaps = np.full(self.n_examples, np.inf)
@@ -354,11 +311,16 @@ class Objective:
             gap = float(one.structure.dot(scores, away)[0] + bonus[0] - bonuses[i])
             gaps[i] = c[i] * max(gap, 0.0)
             change = scorer.pullback(c[i] * away)
-            bend = float(np.vdot(change, change)) / self.penalty.l2
+            free = scorer.free(change)
+            square = float(np.vdot(free, free))
+            bend = (float(np.vdot(change, change)) - square) / self.penalty.l2
+            bend += self._pull * square
+            free *= self._pull
             step = min(1.0, gaps[i] / bend) if bend > 0.0 else float(gap > 0.0)
             state.mu[where] += step * away
             state.weights -= step * change
             bonuses[i] += step * (bonus[0] - bonuses[i])
+        self._move_intercepts(state)
 
     def block_bounds(self, state: DualState) -> tuple[np.ndarray, float, float]:
         """The state's weights, the primal value there, and the dual value at its point."""
@@ -379,7 +341,7 @@ class Objective:
         """The training problem of these examples alone."""
         scorer = self.scorer.restrict(rows)
         scorer.executor = self.executor
-        return Objective(
+        return type(self)(
             scorer,
             self.route.take(rows)[0],
             self.target[rows],
@@ -394,8 +356,12 @@ class Objective:
         return self.scorer.narrow(weights, rows)
 
     def widen(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Weights of the problem of these examples as weights of this one."""
+        """`plain` weights of the problem of these examples as weights of this one."""
         return self.scorer.widen(weights, rows)
+
+    def plain(self, weights: np.ndarray) -> np.ndarray:
+        """The same function by weights that do not depend on which examples there are."""
+        return self.scorer.plain(weights)
 
     def rest_point(self) -> np.ndarray:
         """The dual point at which every example rests."""
@@ -412,6 +378,29 @@ class Objective:
         """The examples that do not rest at this dual point."""
         residual = self.route.residual(mu.copy(), self.target)
         return np.flatnonzero(self.route.structure.dot(residual, residual) > 0.0)
+
+    # Features and examples apart, for methods that alternate between them.
+
+    def firmness(self) -> float:
+        """What ``rho/2 |scores - y|**2`` may begin with: dual weights over scores, in size."""
+        reach = self.scale * float(np.mean(self._norms))
+        return float(np.sqrt(np.mean(self.weight) / reach)) if reach > 0.0 else 1.0
+
+    def regression(self, rho: float) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """The map from y to the weights that minimise ``penalty + rho/2 |scores - y|**2`` and
+        their scores."""
+        return self.scorer.regression(rho / self.penalty.l2)
+
+    def parting(
+        self, weights: np.ndarray, scores: np.ndarray, mu: np.ndarray
+    ) -> tuple[float, float]:
+        """The gap between weights and a dual point, but for the repair of intercepts: what is due
+        to the penalty, and what to the examples."""
+        upper = self.route.solve(scores, self.target, self.loss_weight).upper
+        bonus = self.route.bonus(mu, self.target, self.loss_weight)
+        attained = self.route.structure.dot(scores, mu) + bonus
+        away = weights - self.dual_weights(mu) / self.penalty.l2
+        return self.penalty_value(away), float(self.weight @ (upper - attained))
 
     # The penalty, for methods that treat it apart.
 
@@ -434,8 +423,25 @@ class Objective:
 
     def bounds(self, weights: np.ndarray, mu: np.ndarray) -> Bounds:
         """Primal value at `weights` and dual value at `mu`, repaired where intercepts ask."""
-        scores = self.scorer.scores(weights)
-        return Bounds(self.primal(weights, scores), self.dual(mu))
+        return Bounds(self.primal(weights), self.dual(mu))
+
+    def look(self, state: DualState) -> tuple[np.ndarray, float, float]:
+        """Weights of a dual state, the objective there, and a dual value to hope for.
+
+        The last is the dual's for the intercepts as they are, the dual itself where there are none:
+        what is left to pay is their repair, which asks for another pass over the features.
+        """
+        weights = self.primal_weights(state)
+        scores = self.scorer.cached_scores(state)
+        if scores is None:
+            scores = self.scores(self.vector(weights))
+        bonus = self.route.bonus(state.mu, self.target, self.loss_weight)
+        hope = float(self.weight @ (bonus + self.route.constant(self.loss_weight)))
+        hope -= self.scorer.conjugate_value(self.penalty, state.weights, scores)
+        if self.has_intercept:
+            left = self._free_residual(state.mu)
+            hope -= float(np.vdot(self.scorer.free(state.weights), left))
+        return weights, self.primal(weights, scores), hope
 
     def primal(self, weights: np.ndarray, scores: np.ndarray | None = None) -> float:
         """The objective at `weights`."""
@@ -446,9 +452,7 @@ class Objective:
     ) -> tuple[float, np.ndarray]:
         """The objective, and the surrogate of each example."""
         scores = self.scorer.scores(weights) if scores is None else scores
-        upper = self.route.solve(scores, self.target, self.loss_weight).upper
-        values = upper - self.route.at(scores, self.target)
-        values += self.route.constant(self.loss_weight)
+        values = surrogates_of(self.everything, scores)
         penalty = self.scorer.penalty_value(self.penalty, weights, scores)
         return float(self.weight @ values) + penalty, values
 
@@ -465,25 +469,39 @@ class Objective:
         _, mu, bonus = self.route.solve(scores, self.target, self.loss_weight, strength, centre)
         return mu, self.dual(mu, bonus if self.route.entropic else None)
 
+    def dual_value(
+        self, scores: np.ndarray, strength: float = 0.0, centre: np.ndarray | None = None
+    ) -> float:
+        """The dual value near the (smoothed) maximisers at these scores."""
+        return self.dual_at(scores, strength, centre)[1]
+
     def bounds_at(self, weights: np.ndarray) -> Bounds:
         """Primal value at `weights`, and the dual value at the maximisers there."""
-        scores = self.scorer.scores(weights)
-        return Bounds(self.primal(weights, scores), self.dual_at(scores)[1])
+        scores = self.scores(self.vector(weights))
+        return Bounds(self.primal(weights, scores), self.dual_value(scores))
+
+    def bonuses(self, weights: np.ndarray, mu: np.ndarray | None = None) -> np.ndarray:
+        """Each example's bonus at `mu`, by default at the maximisers at these weights."""
+        mu = self.dual_point(self.scores(self.vector(weights))) if mu is None else mu
+        return self.route.bonus(mu, self.target, self.loss_weight)
 
     def dual(self, mu: np.ndarray, bonus: np.ndarray | None = None) -> float:
         """The dual value near `mu`, at a feasible point; `bonus` is a bound of mu's, if known."""
         if self.has_intercept:
             mu, bonus = self.route.balance(mu, bonus, self.target, self.weight, self.loss_weight)
         if self.penalty.l2 == 0.0:
-            mu, bonus = self._shrink_to_feasible(mu), None
+            mu, share = self._shrink_to_feasible(mu)
+            # A bonus that is known here is concave and never negative (see `NodeRoute.balance`).
+            bonus = None if bonus is None else share * bonus
         if bonus is None:
             bonus = self.route.bonus(mu, self.target, self.loss_weight)
         gain = float(self.weight @ (bonus + self.route.constant(self.loss_weight)))
         return gain - self.scorer.conjugate_value(self.penalty, self.dual_weights(mu))
 
-    def _shrink_to_feasible(self, mu: np.ndarray) -> np.ndarray:
-        """Without a ridge the dual asks for ``|V(mu)| <= l1``: move mu towards the answers."""
+    def _shrink_to_feasible(self, mu: np.ndarray) -> tuple[np.ndarray, float]:
+        """Without a ridge the dual asks for ``|V(mu)| <= l1``: move mu towards the answers, and
+        say which share of the way it keeps."""
         largest = np.abs(self.scorer.penalised(self.dual_weights(mu))).max(initial=0.0)
         share = min(1.0, self.penalty.l1 / largest) if largest else 1.0
         truth = self.route.parts(self.target)
-        return truth + share * (mu - truth)
+        return truth + share * (mu - truth), share
