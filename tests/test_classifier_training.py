@@ -6,6 +6,7 @@ import copy
 import re
 import warnings
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -83,7 +84,7 @@ def test_compiled_passes_make_the_steps_of_the_plain_one(kind, route, intercept)
         plain._plain_pass(expected, order)
         if intercept:
             free = plain.scorer.free(expected.weights)
-            free += plain._pull * plain._class_residual(expected.mu)
+            free += plain._pull * plain._free_residual(expected.mu)
         np.testing.assert_allclose(ours.mu, expected.mu, atol=1e-9)
         np.testing.assert_allclose(ours.weights, expected.weights, atol=1e-9)
     assert np.abs(ours.weights).max() > 0.1
@@ -114,6 +115,19 @@ def test_features_of_a_kernel_are_measured_from_their_mean(intercept):
         np.testing.assert_allclose(scorer.scores(whole)[rows], some.scores(weights), atol=1e-12)
     norms = np.diag(mean @ gram @ mean)
     np.testing.assert_allclose(scorer.square_norms(), norms, atol=1e-12)
+
+
+@pytest.mark.parametrize("columns", [1, K])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_scores_that_a_pass_keeps_are_those_of_its_weights(intercept, columns):
+    """However often they are asked for: a single column is a view of what is kept."""
+    X, _ = problem()
+    scorer = KernelScorer(rbf_kernel(X, gamma=0.3), columns, intercept)
+    weights = np.random.default_rng(0).normal(size=scorer.start().shape)
+    kept = np.ascontiguousarray(scorer.gram @ weights[:80])
+    state = SimpleNamespace(weights=weights, cache=np.ascontiguousarray(kept.T))
+    for _ in range(2):
+        np.testing.assert_allclose(scorer.cached_scores(state), scorer.scores(weights), atol=1e-12)
 
 
 @pytest.mark.parametrize("rho", [1e-3, 1.0, 1e3])

@@ -27,7 +27,7 @@ MODELS: dict[str, tuple[type, Any, bool]] = {
     "al_th": (cc.OrdinalClassifier, "adversarial", False),
     "red_th": (cc.OrdinalClassifier, cc.surrogates.Reduction("hinge"), True),
     "at": (cc.OrdinalClassifier, cc.surrogates.AllThreshold("hinge"), False),
-    "it": (cc.OrdinalClassifier, cc.surrogates.ImmediateThreshold("hinge"), False),
+    "it": (cc.OrdinalClassifier, cc.surrogates.ImmediateThreshold("hinge", ordered=False), False),
     "al_mc": (cc.Classifier, "adversarial", True),
     "red_mc": (cc.Classifier, cc.surrogates.Reduction("hinge"), True),
     "csosr": (cc.Classifier, "one_sided_regression", True),

@@ -288,5 +288,5 @@ class KernelScorer(Scorer):
     def cached_scores(self, state: Any) -> np.ndarray | None:
         if state.cache is None:
             return None
-        scores = np.ascontiguousarray(state.cache.T)
+        scores = np.array(state.cache.T, order="C")  # a copy even of one column
         return self._corrected(scores, state.weights) if self.fit_intercept else scores

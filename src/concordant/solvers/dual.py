@@ -76,7 +76,9 @@ class DualAscent:
                 (primal, dual), certified = objective.bounds(weights, state.mu), seen
             if run.record(weights, primal, dual, passes):
                 return
-            looks.append((seen, best - bound))
+            hoped = best - bound
+            # Where hope is met and the certificate is not, intercepts are what is slow.
+            looks.append((seen, run.gap if hoped <= run.target_at(best) else hoped))
             if self.finish and _crawls(looks, run.target, reach):
                 self.slow = True
                 heir(objective, state.mu).run(objective, run.weights, run, rng)
