@@ -45,8 +45,10 @@ CHAPTERS = {
     ),
     "Objective and certificate": ("objective.base", "objective.folded", "penalty"),
     "Solvers": (
-        "solvers.base", "solvers.dual", "solvers.lbfgs", "solvers.proximal",
-        "solvers.working_set", "solvers.splitting", "solvers.stochastic",
+        "solvers.base", "solvers.dual", "solvers.lbfgs", "solvers.newton", "solvers.ordered",
+        "solvers.proximal", "solvers.working_set", "solvers.splitting",
+        "solvers.block_frank_wolfe", "solvers.exponentiated_gradient", "solvers.online",
+        "solvers.stochastic",
     ),
     "Measuring": ("report.comparison", "report.statistics"),
 }  # fmt: skip

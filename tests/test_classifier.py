@@ -324,6 +324,15 @@ def test_dual_coefficients_reproduce_the_scores_and_the_objective(route):
     assert model.objective_ == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("route", ["adversarial", "hinge"])
+def test_examples_that_are_far_from_doubtful_support_nothing(route):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 1000)
+    X = 4.0 * np.eye(3)[y] + rng.normal(size=(1000, 3))
+    model = cc.Classifier(surrogate=route, kernel="rbf", tol=1e-3).fit(X, y)
+    assert len(model.support_) < 500
+
+
 def test_the_gaussian_kernel_is_scikit_learns():
     from concordant.estimators.kernels import gaussian_gram
     from concordant.executor import Executor

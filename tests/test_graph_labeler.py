@@ -236,7 +236,10 @@ def test_decisions_are_those_of_the_listed_labellings() -> None:
             share /= share.sum()
             q = np.array([share @ np.eye(3)[answers[:, t]] for t in range(answers.shape[1])])
             np.testing.assert_allclose(model.predict_marginals([graph])[0], q, atol=1e-9)
-            np.testing.assert_array_equal(predicted, (q @ COSTS.T).argmin(axis=1))
+            expected = q @ COSTS.T
+            np.testing.assert_array_equal(predicted, expected.argmin(axis=1))
+            sure = model.predict_confidence([graph])[0]
+            np.testing.assert_allclose(sure, 1.0 - expected.min(axis=1) / COSTS.max(), atol=1e-9)
 
 
 def test_actions_that_are_no_labels() -> None:

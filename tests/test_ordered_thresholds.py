@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 import concordant as cc
-from concordant.objective.folded import pool
+from concordant.objective.folded import FoldedObjective, pool
 from concordant.surrogates import ImmediateThreshold
 from tests.test_ordinal import K, fit, optimum_of
 from tests.test_training import assert_optimal
@@ -63,6 +63,29 @@ def test_passes_that_run_out_leave_ordered_thresholds_and_a_warning():
     with pytest.warns(UserWarning, match="max_iter"):
         model.fit(X, y)
     assert (np.diff(model.thresholds_) >= -1e-12).all()
+
+
+@pytest.mark.parametrize("calls", [2, 30, 200])
+def test_an_interrupt_leaves_the_best_model_in_order(monkeypatch, calls):
+    """In the first solution, whose thresholds cross, and in a round with ties."""
+    X, y = crossing(3)
+    left, work = [calls], FoldedObjective.loss
+
+    def interrupted(self, *args, **kwargs):
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return work(self, *args, **kwargs)
+
+    monkeypatch.setattr(FoldedObjective, "loss", interrupted)
+    model = cc.OrdinalClassifier(surrogate="immediate_threshold", solver="lbfgs", tol=1e-9)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model.fit(X, y)
+    monkeypatch.undo()
+    assert (np.diff(model.thresholds_) >= -1e-12).all()
+    optimum = optimum_of(X, y, "absolute", "immediate_threshold", 1.0, True)
+    assert model.objective_ - model.gap_ <= optimum * (1 + 1e-6)
+    assert model.objective_ >= optimum * (1 - 1e-6)
 
 
 def test_pooled_pulls_gain_nothing_from_ordered_thresholds():

@@ -1,4 +1,4 @@
-"""Online exponentiated gradients on the dual of the log route (Collins et al. 2008).
+"""Online exponentiated gradients on the dual of a corpus (Collins et al. 2008 for the log loss).
 
 Each sentence keeps a distribution over its labelings, as the scores `theta` that give it, and the
 weights are those of all of them together: a dual point, so every pass is certified. No step size

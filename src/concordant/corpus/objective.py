@@ -6,7 +6,8 @@ here the weights themselves: all they do with scores is to follow them along a l
 
 The dual point of a pass is not held either. Its first term (`Loss.gain`) and its weights (minus
 the gradient) are all that the dual needs; with unpenalised intercepts it is repaired by mixing in
-true labels that are changed at random (see `SmoothedRoute.balance`), which asks for one more pass.
+true labels that are changed at random, or allowed labellings where pairs are forbidden (see
+`NodeRoute.balance`), which asks for one more pass.
 """
 
 from __future__ import annotations

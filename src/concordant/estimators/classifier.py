@@ -43,8 +43,8 @@ class Classifier(LabelClassifier):
         Intercepts are not penalised.
     solver : str, default="auto"
         ``"dual"`` (coordinate ascent with exact block steps), ``"lbfgs"``, ``"fista"``, for kernels
-        ``"working_set"`` and ``"splitting"``, and for comparison ``"sgd"``, ``"adagrad"``,
-        ``"adam"``, ``"pegasos"``.
+        ``"working_set"`` and ``"splitting"``, and for comparison ``"block_frank_wolfe"``,
+        ``"sgd"``, ``"adagrad"``, ``"adam"``, ``"pegasos"``.
     max_iter : int, default=1000
         Most passes over the data. A lasso of a route with kinks may need ten thousand.
     tol : float, default=1e-4

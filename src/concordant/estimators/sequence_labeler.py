@@ -211,7 +211,9 @@ class SequenceLabeler(PairwiseLabeler):
         """Train where labels are unknown, in turn with their completion (see `_train` of the base):
         expected features of the labelings that agree, or the best one of them."""
         last, known = np.inf, objective.codes
-        weights = objective.start() if start is None else start.weights
+        weights = objective.start()
+        if start is not None and start.weights.shape == weights.shape:
+            weights = start.weights
         for _ in range(ROUNDS):
             objective = self._completed(objective, known, weights)
             result = self._solve(objective, parameters, Start(weights, None, ()))

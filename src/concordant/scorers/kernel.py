@@ -10,8 +10,7 @@ that can be had: K is the kernel between the examples less their mean,
     K_ij - m_i - m_j + l,     m_i = mean_j K_ij,     l = mean_i m_i.
 
 Kernel values share a large constant as a rule. Left in, every step of every solver would trade
-it for intercepts: half as many passes are needed without. The matrix itself stays as it is;
-products with it are corrected by m and l.
+it for intercepts. The matrix itself stays as it is; products with it are corrected by m and l.
 """
 
 from __future__ import annotations
@@ -179,7 +178,10 @@ class KernelScorer(Scorer):
         """Weights of the same function of features that are not measured from their mean."""
         if not self.fit_intercept:
             return weights
-        plain = weights - weights[: self.n_train].mean(axis=0)
+        beta = weights[: self.n_train]
+        total = beta.sum(axis=0)
+        total[np.abs(total) <= 1e-12 * np.abs(beta).sum(axis=0)] = 0.0  # keeps zeros zero
+        plain = weights - total / self.n_train
         plain[-1] = weights[-1] - self.mean @ plain[:-1]
         return plain
 

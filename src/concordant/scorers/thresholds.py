@@ -12,6 +12,7 @@ offsets themselves. Under the penalty they are the k - 1 thresholds, ``o_j = sum
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -135,8 +136,12 @@ class ThresholdScorer(Scorer):
     def scores_of(self, weights: np.ndarray, image: np.ndarray) -> np.ndarray:
         return self.unfold(self.folded(weights, image), slice(None))
 
+    @cached_property
+    def _inner_norms(self) -> np.ndarray:
+        return self.inner.square_norms()
+
     def square_norms(self) -> np.ndarray:
-        norms = self.inner.square_norms() * float(self.ranks @ self.ranks)
+        norms = self._inner_norms * float(self.ranks @ self.ranks)
         return norms if self.thresholds_are_free else norms + self.grip
 
     @property
@@ -220,7 +225,7 @@ class ThresholdScorer(Scorer):
             block.params,
             block.costs,
             np.empty(block.scratch + 4 * self.n_classes),
-            self.inner.square_norms(),
+            self._inner_norms,
             target,
             weight,
             loss_weight,

@@ -27,7 +27,7 @@ FAR = 4.0
 FIRST_LOOK = 8
 #: Stiffness (see `Objective`) from which splitting needs fewer steps than L-BFGS on a kernel: a
 #: tenth at C = 64 on 1,000 rows. Where block steps are slow at less, the features are dependent.
-STIFF = 2.0
+SPLIT = 2.0
 
 
 class DualAscent:
@@ -68,7 +68,8 @@ class DualAscent:
                 objective.dual_pass(state, rng.permutation(objective.n_examples))
             seen += passes
             weights, primal, hope = objective.look(state)
-            best, bound = min(best, primal), max(bound, hope)
+            # With intercepts hope is one for those there are now, not for all.
+            best, bound = min(best, primal), hope if objective.has_intercept else max(bound, hope)
             run.mu = state.mu
             dual = -np.inf
             last = run.n_iter + passes >= run.max_iter
@@ -93,7 +94,7 @@ def heir(objective: Any, mu: np.ndarray) -> Any:
 
 
 def _splits(objective: Any) -> bool:
-    return bool(objective.regresses and objective.stiffness > STIFF)
+    return bool(objective.regresses and objective.stiffness > SPLIT)
 
 
 def _crawls(looks: list[tuple[int, float]], target: float, reach: float) -> bool:

@@ -1,4 +1,4 @@
-"""Online exponentiated gradients, for the log route on corpora of sequences."""
+"""Online exponentiated gradients on the dual, for all routes on corpora of sequences."""
 
 from __future__ import annotations
 

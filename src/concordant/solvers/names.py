@@ -57,10 +57,10 @@ FROM_DUAL = ("dual", "lbfgs", "newton", "working_set", "splitting")
 def find_solver(solver: str, objective: Any, mu: Any = None) -> Any:
     """The solver of this name for this objective; "auto" chooses by what the objective is.
 
-    A lasso needs proximal steps and smooth routes go to L-BFGS. The others take the dual's block
-    steps: on a kernel on the examples that matter, else on all, unless C times the features'
-    size is large against the loss, which slows block steps, or these are not compiled. `mu` is a
-    dual point to start from, for those that can.
+    A lasso needs proximal steps; smooth routes go to L-BFGS, or to Newton where there is a Hessian.
+    The others take the dual's block steps: on a kernel on the examples that matter, else on all,
+    unless C times the features' size is large against the loss, which slows block steps, or these
+    are not compiled. `mu` is a dual point to start from, for those that can.
     """
     penalty = objective.penalty
     if solver == "auto":

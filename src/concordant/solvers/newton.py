@@ -7,6 +7,7 @@ that gain a digit or two each (Byrd et al. 2011).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -63,8 +64,15 @@ class Newton:
         part = objective.restrict(rows)
         inner = run.nested(max(run.tol, 1e-3), len(rows) / objective.n_examples)
         solver: Any = self if objective.smooth else Lbfgs()
-        solver.run(part, None, inner, rng)
+        try:
+            solver.run(part, None, inner, rng)
+        except KeyboardInterrupt:
+            if inner.weights is not None:
+                best = objective.widen(inner.weights, rows)
+                run.record(best, objective.primal(best), -np.inf)
+            raise
         assert inner.weights is not None
+        run.n_iter += math.ceil(inner.n_iter * len(rows) / objective.n_examples)
         return objective.widen(inner.weights, rows)
 
     def _descend(

@@ -32,7 +32,13 @@ class Ordered:
     def run(
         self, objective: Any, start: np.ndarray | None, run: Run, rng: np.random.Generator
     ) -> None:
-        self.solver.run(objective, start, run, rng)
+        try:
+            self.solver.run(objective, start, run, rng)
+        except KeyboardInterrupt:
+            if run.weights is not None:
+                best, run.weights, run.primal = run.weights, None, np.inf
+                _keep(objective, best, run, 0)
+            raise
         assert run.weights is not None
         weights, thresholds = run.weights, objective.thresholds(run.weights)
         ties = np.zeros(len(thresholds) - 1, bool)  # of a threshold and the next
@@ -46,7 +52,13 @@ class Ordered:
             ties |= _crossing(thresholds, ties)
             part = objective.tied(ties)
             inner = run.nested(tol, 1.0)
-            self.solver.run(part, part.convert(weights, objective), inner, rng)
+            try:
+                self.solver.run(part, part.convert(weights, objective), inner, rng)
+            except KeyboardInterrupt:
+                if inner.weights is not None:
+                    weights = objective.convert(inner.weights, part)
+                _keep(objective, weights, run, inner.n_iter)
+                raise
             assert inner.weights is not None
             weights = objective.convert(inner.weights, part)
             thresholds = objective.thresholds(weights)
@@ -67,8 +79,13 @@ class Ordered:
                 run.reason = CROSSED
                 return
             ties, cut = ties & ~wrong, cut | wrong
-        weights = objective.in_order(weights)
-        run.record(weights, objective.primal(weights), -np.inf, 0)
+        _keep(objective, weights, run, 0)
+
+
+def _keep(objective: Any, weights: np.ndarray, run: Run, passes: int) -> None:
+    """Put these weights on record, with their thresholds in order."""
+    weights = objective.in_order(weights)
+    run.record(weights, objective.primal(weights), -np.inf, passes)
 
 
 def _crossing(thresholds: np.ndarray, ties: np.ndarray) -> np.ndarray:

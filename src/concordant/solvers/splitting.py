@@ -78,7 +78,10 @@ class Splitting:
                     z += RELAX * (f - g)
             steps += due
             run.mu = mu
-            if run.record(weights, objective.primal(weights, f), objective.dual(mu), due):
+            primal, dual = objective.primal(weights, f), objective.dual(mu)
+            if primal - max(dual, run.dual) <= run.target_at(primal):
+                primal = objective.primal(weights)  # f is as exact as the factorisation only
+            if run.record(weights, primal, dual, due):
                 return
             if run.gap <= 0.5 * halved:
                 since, halved = steps, run.gap
@@ -90,6 +93,7 @@ class Splitting:
             if steps >= change and not 1.0 / WRONG < factor < WRONG:
                 rho *= min(max(factor, 1.0 / BOLD), BOLD)
                 reach = (objective.weight / rho)[:, None]
+                del regress  # two such matrices at a time would be one too many
                 regress = objective.regression(rho)
                 z = g + reach * (mu - parts)  # the same g and mu
                 change = steps + PATIENCE

@@ -68,7 +68,8 @@ class WorkingSet:
                     run.record(weights, objective.primal(weights), -np.inf, passes)
                 raise
             assert inner.weights is not None
-            assert inner.mu is not None
+            if inner.mu is None:
+                inner.mu = part.dual_point(part.scores(part.vector(inner.weights)))
             mu = objective.rest_point()
             mu[active] = inner.mu
             run.mu, weights = mu, objective.widen(part.plain(inner.weights), active)

@@ -256,7 +256,13 @@ def cheapest_repair(shifts: np.ndarray, surplus: np.ndarray) -> np.ndarray | Non
         return np.zeros(len(shifts))
     unit = float(np.abs(shifts).max(initial=0.0)) or 1.0
     found = linprog(np.ones(len(shifts)), A_eq=shifts.T / unit, b_eq=-surplus / size)
-    return found.x * size / unit if found.success else None
+    if not found.success:
+        return None
+    # The program meets its equations to its own tolerance only; on its basis they can be solved.
+    on = found.x > 1e-9
+    exact = np.zeros_like(found.x)
+    exact[on] = np.linalg.lstsq(shifts[on].T / unit, -surplus / size, rcond=None)[0]
+    return np.maximum(exact if exact.min() >= 0.0 else found.x, 0.0) * size / unit
 
 
 class Route:
