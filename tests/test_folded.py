@@ -150,7 +150,7 @@ def test_newton_on_a_sample_of_many_examples(route):
     assert found.objective == pytest.approx(other.objective, rel=2e-5)
     assert found.objective - found.gap <= other.objective
     few = minimise(Newton(sample=500), objective, tol=1e-2)
-    assert few.n_iter <= 10
+    assert few.n_iter <= 15
 
 
 def test_newton_says_what_it_is_for():

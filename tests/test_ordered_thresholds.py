@@ -65,7 +65,7 @@ def test_passes_that_run_out_leave_ordered_thresholds_and_a_warning():
     assert (np.diff(model.thresholds_) >= -1e-12).all()
 
 
-@pytest.mark.parametrize("calls", [2, 30, 200])
+@pytest.mark.parametrize("calls", [2, 9, 14])
 def test_an_interrupt_leaves_the_best_model_in_order(monkeypatch, calls):
     """In the first solution, whose thresholds cross, and in a round with ties."""
     X, y = crossing(3)
