@@ -23,6 +23,7 @@ from benchmarks import (
     training,
 )
 from benchmarks.common import RESULTS
+from experiments.common import DataMissing
 
 BENCHMARKS = {
     module.BENCHMARK.name: module.BENCHMARK
@@ -82,7 +83,11 @@ def main(arguments: list[str] | None = None) -> int:
                 missing = f"Not measured yet: `python -m benchmarks {name}`."
                 sections.append(f"## {benchmark.title}\n\n{missing}\n")
         else:
-            sections.append(benchmark.run(options.quick, folder))
+            try:
+                sections.append(benchmark.run(options.quick, folder))
+            except DataMissing as error:
+                print(f"python -m benchmarks {name}: {error}", file=sys.stderr)
+                return 1
         print(sections[-1], flush=True)
     if not options.names:
         (folder / "README.md").write_text("\n".join([INTRODUCTION, *sections]), encoding="utf-8")

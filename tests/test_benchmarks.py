@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from benchmarks import __main__ as command
+from experiments.common import data_folder
 
 NAMES = {
     module.BENCHMARK.name: module
@@ -40,8 +41,11 @@ def test_every_benchmark_of_the_command_is_here():
 def test_the_quick_form_runs_and_fills_its_tables(name, tmp_path, capsys):
     for package in packages_of(NAMES[name]):
         pytest.importorskip(package)
-    assert command.main([name, "--quick", "--output", str(tmp_path)]) == 0
-    text = capsys.readouterr().out
+    code = command.main([name, "--quick", "--output", str(tmp_path)])
+    text, error = capsys.readouterr()
+    if code != 0 and not data_folder().is_dir():
+        pytest.skip(f"{name} needs data that are not on this machine: {error.strip()}")
+    assert code == 0, error
     content = json.loads((tmp_path / f"{name}.json").read_text())
     benchmark = command.BENCHMARKS[name]
     assert text.strip() == benchmark.text(content).strip()

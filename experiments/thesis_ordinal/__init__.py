@@ -69,6 +69,8 @@ def compute(options: Options) -> Content:
     for kernel, protocol in protocols(options).items():
         cells = [cell for cell in selected(options) if cell.kernel == kernel]
         todo += [(job, protocol) for job in jobs(cells, splits, protocol, sizes(cells))]
+    if not todo:
+        raise DataMissing("none of the data sets is here; set CONCORDANT_DATA")
     todo.sort(key=lambda each: each[0].cost(each[1], sizes([each[0].cell])[each[0].cell.dataset]))
     folder = options.output / NAME
     arguments = [(OrdinalWork, *job, protocol, folder, origin) for job, protocol in todo]

@@ -63,8 +63,8 @@ class SequenceLabeler(PairwiseLabeler):
     solver : str, default="auto"
         "lbfgs", "fista" (for a lasso), "exponentiated_gradient" and "block_frank_wolfe" (hinge
         and adversarial); for comparison "perceptron", "passive_aggressive", "sgd", "pegasos",
-        "adagrad", "adam" and, for the adversarial route, the published "dual_decomposition". With
-        features of edges: as in `GraphLabeler`.
+        "adagrad", "adam" and, for the adversarial route, the published "dual_decomposition" (slow:
+        to compare with on few examples). With features of edges: as in `GraphLabeler`.
     early_stopping : bool, default=False
         Hold out a share of the examples, drawn by `random_state`, and stop when the mean loss of
         predictions for them no longer falls. The model with the least such loss is kept, and
