@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -174,11 +175,14 @@ def draw_over_C(
     plt = common.pyplot()
     figure, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.2), squeeze=False)
     for axis, (title, curves) in zip(axes[0], panels.items()):
-        for (name, (C, numbers)), marker in zip(curves.items(), "osx^vd"):
+        for (name, (C, numbers)), marker in zip(curves.items(), cycle("osx^vdP*")):
             sd = numbers.std(axis=1, ddof=1) if numbers.shape[1] > 1 else None
             axis.errorbar(C, 100 * numbers.mean(axis=1), 100 * sd if sd is not None else None,
                           marker=marker, capsize=2, lw=1, ms=4, label=name)  # fmt: skip
         axis.set(xscale="log", xlabel="C", title=title)
+        tried = sorted({c for C, _ in curves.values() for c in C})
+        axis.set_xticks(tried, [f"{c:g}" for c in tried])
+        axis.minorticks_off()
     axes[0][0].set_ylabel(label)
     axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return common.save_figure(figure, path)
